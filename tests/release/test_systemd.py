@@ -1,5 +1,6 @@
-"""The packages on a complete Debian with systemd, in QEMU: installed on the running system, the services start without
-configuration, obey their units' limits, restart when killed, and a pod runs. Each step that the guest reports is a test."""
+"""The packages on a complete Debian with systemd, in QEMU, whose mosquitto serves somebody else: installed on the running
+system, the services start without configuration, obey their units' limits, restart when killed, and a pod runs until the
+agent's package is removed. The other mosquitto is left alone. Each step that the guest reports is a test."""
 
 import os
 import re
@@ -14,8 +15,10 @@ from test_packages import PACKAGES, deb
 
 FREE_MIB = 900  # free space on the disk, beyond the installed system
 BOOT_S = 900
-STEPS = ["installed", "gateway-ready", "watchdog-set", "security", "comes-back", "enrolled", "agent-ready", "pod-runs",
-         "pod-outlives-agent", "second-boot"]
+STEPS = ["conflict-fails", "installed", "gateway-ready", "watchdog-set", "security", "comes-back", "enrolled", "agent-ready",
+         "pod-runs", "pod-outlives-agent", "pod-outlives-upgrade", "others-untouched", "second-boot", "joins", "leaves",
+         "removal-stops-pods", "goes-on-when-reinstalled"]
+OTHERS = "listener 1883 127.0.0.1\nlistener 8883\nallow_anonymous true\n"
 
 # Started by systemd at every boot. Prints "@ok STEP" or "@failed STEP" on the console, with the output of the step.
 TRY = r"""#!/bin/bash
@@ -31,14 +34,24 @@ within() {  # SECONDS COMMAND...: repeats the command until it succeeds
   local end=$((SECONDS + $1)) output
   shift
   until output=$("$@" 2>&1); do
-    [ $SECONDS -lt $end ] || { echo "$output"; systemctl status --no-pager berth-gateway berth-agent mosquitto; return 1; }
+    [ $SECONDS -lt $end ] || { echo "$output"; systemctl status --no-pager berth-gateway berth-agent berth-mosquitto mosquitto; return 1; }
     sleep 0.5
   done
   echo "$output"
 }
 ready() { systemctl is-active --quiet "berth-$1" && ctl status | grep -q "ready  *yes"; }
 property() { systemctl show --value -p "$2" "berth-$1"; }
-installed() { apt-get -qq install -y --no-install-recommends /debs/*.deb && dpkg-query -W 'berth-*'; }
+conflict_fails() {  # somebody listens at the port of Berth's broker
+  local other output
+  mosquitto -p 1893 & other=$!
+  until (: </dev/tcp/127.0.0.1/1893) 2>/dev/null; do sleep 0.2; done
+  output=$(apt-get -qq install -y --no-install-recommends /debs/*.deb 2>&1) && { echo "$output"; return 1; }
+  kill "$other" && wait "$other"
+  grep "Address already in use" <<<"$output" && grep "its broker does not start" <<<"$output"
+}
+installed() { dpkg --configure -a && dpkg-query -W 'berth-*'; }
+mosquitto_now() { systemctl show -p MainPID -p ActiveEnterTimestamp -p NRestarts mosquitto; ls /etc/mosquitto/conf.d; }
+others_untouched() { mosquitto_now | diff /mosquitto-before - && echo "same process and files"; }
 watchdog_set() { [ "$(property gateway WatchdogUSec)" = 1min ] && [ "$(property gateway Type)" = notify ] &&
   ps -o user= -p "$(property gateway MainPID)" | grep -x berth; }
 security() { systemd-analyze security --no-pager berth-gateway | sed -n 's/^[^O]*\(Overall.*[0-9]\) .*/\1/p' | grep .; }
@@ -52,10 +65,24 @@ pod_runs() {
     within 120 runs
 }
 outlives() { local pod; pod=$(pgrep -of "sleep 424242") && systemctl restart berth-agent && kill -0 "$pod" && within 60 runs; }
+upgrade() { local pod; pod=$(pgrep -of "sleep 424242") && dpkg -i /debs/*.deb && kill -0 "$pod" && within 60 runs; }
+joins() {
+  berth-broker machine && return 1  # it serves somebody else
+  rm /etc/mosquitto/conf.d/others.conf && berth-broker machine && within 120 runs && ! systemctl is-active berth-mosquitto
+}
+leaves() { berth-broker own && within 120 runs && systemctl is-active berth-mosquitto; }
+removed() { apt-get -qq remove -y berth-agent 2>&1 | grep "stopping the workloads" && ! pgrep -f "sleep 424242"; }
+reinstalled() { dpkg -i /debs/berth-agent_*.deb && within 120 runs; }
 
 if [ -e /var/lib/berth/gateway.db ]; then
   step second-boot within 300 runs
+  step joins joins
+  step leaves leaves
+  step removal-stops-pods removed
+  step goes-on-when-reinstalled reinstalled
 else
+  mosquitto_now >/mosquitto-before
+  step conflict-fails conflict_fails
   step installed installed
   step gateway-ready within 120 ready gateway
   step watchdog-set watchdog_set
@@ -65,6 +92,8 @@ else
   step agent-ready within 120 agent_ready
   step pod-runs pod_runs
   step pod-outlives-agent outlives
+  step pod-outlives-upgrade upgrade
+  step others-untouched others_untouched
 fi
 echo "@end"
 systemctl --no-block poweroff
@@ -108,6 +137,8 @@ def console(tmp_path_factory):
         shutil.copy(deb(package), debian.path("/debs"))
     # Dependencies of our packages go to apt's cache: the machine has no network.
     debian.run("sh", "-c", "apt-get -qq install -y --download-only --no-install-recommends /debs/*.deb", timeout=600)
+    debian.run("apt-get", "-qq", "install", "-y", "--no-install-recommends", "mosquitto", timeout=600)
+    debian.write("/etc/mosquitto/conf.d/others.conf", OTHERS)
     debian.path("/usr/sbin/policy-rc.d").unlink()
     debian.write("/try", TRY).chmod(0o755)
     debian.write("/etc/systemd/system/try.service", UNIT)
@@ -124,4 +155,5 @@ def console(tmp_path_factory):
 def test_under_systemd(console, step):
     reports = re.findall(rf"@ok {step}\b.*", console)  # a login prompt may precede it on the same line
     print("\n".join(reports))
-    assert reports, console[-12000:]
+    failed = console.find(f"@failed {step}")
+    assert reports, console[max(failed - 12000, 0):failed] if failed >= 0 else console[-12000:]
