@@ -123,6 +123,11 @@ Status PodLifecycle::begin_row(Binding& binding, PlacementRequest request, const
   Row& row = binding.row;
   row.incarnation = Text::common(incarnation);
   row.promise_ms = context_.options.promise_ms;
+  // While the pod waited, for Permit or a provisioner, they were only assumed to be its claims'.
+  for (const BoundVolume& each : request.volumes) {
+    if (volumes_.is_taken(each))
+      return Status::error("volume " + each.volume + " is no longer free for claim " + each.claim);
+  }
   row.volumes = std::move(request.volumes);
   row.epoch = {context_.nodes.id_towards(row.node, context_.identity->id).term, context_.store.next_position()};
   if (Status begun = context_.store.begin(row.uid, encode(row), static_cast<int>(Phase::prebind));
@@ -244,9 +249,11 @@ void PodLifecycle::enter_release(Binding& binding, RowEvent event) {
     volumes_.delete_unused();
     return;
   }
-  if (!binding.is_at_rest() && binding.edit().reservation) {
+  // From phase bind: Bind may have come through, so PostBind follows as upstream, deleted or not. What Reserve assumed
+  // until then ends with it, and nothing is undone.
+  if (!binding.is_at_rest() && binding.edit().reservation && binding.progress().reservation->is_armed()) {
     scheduler_.cache().confirm(binding.pod, binding.row.node);
-    binding.edit().reservation->commit();
+    scheduler_.post_bind(binding.edit());
   }
 }
 

@@ -42,6 +42,8 @@ class VolumeBinder {
   bool is_reserved(const std::string& volume) const;
   // A row in prebind has ended: what was reported of its volumes while they were reserved is carried out.
   void unreserve(const Row& row);
+  // The volume is another claim's, or the claim has another volume.
+  bool is_taken(const BoundVolume& bound_volume) const;
   // Claim and volume become each other's; false: nothing changed.
   bool bind(const BoundVolume& bound_volume);
   // Two nodes reported one pod: the node of its earlier place was forgotten, and the claim's data there given up,
@@ -78,7 +80,6 @@ class VolumeBinder {
 
   bool is_reserved(const IsIt& is_it) const;
   bool is_used(const std::string& claim) const;
-  bool is_taken(const BoundVolume& bound_volume) const;
   bool is_volume_of_another(const BoundVolume& bound_volume) const;
   // The row of another pod is bound and names the claim.
   bool is_run_with(const std::string& claim, std::string_view except_uid) const;

@@ -29,4 +29,25 @@ TEST_F(GatewayTest, AForgottenNodesReleasedVolumeDoesNotUnbindItsFormerClaim) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
 }
 
+// Its reservation was kept for good, with the volume assumed for a claim that no longer exists.
+TEST_F(GatewayTest, AClaimOfAPodDeletedWhileItWasBoundGetsAnotherVolumeOnceItIsAppliedAgain) {
+  start_connected();
+  apply(kStorageClass);
+  apply(claim());
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  apply(pod("p", "u1", "64Mi", kMountsClaim));
+  answer("n1", AnswerType::pre_bound);
+  ASSERT_EQ(phase("u1"), Phase::bind);
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  ASSERT_EQ(phase("u1"), Phase::release);
+  answer("n1", AnswerType::released);
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().volume("n1-d")->phase, "Released");
+  apply(claim());
+  device("n2", "i2", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  apply(pod("q", "u2", "64Mi", kMountsClaim));
+  ASSERT_EQ(phase("u2"), Phase::prebind) << why("q");
+  EXPECT_EQ(request("n2")->volumes.front().volume, "n2-d");
+}
+
 }  // namespace berth

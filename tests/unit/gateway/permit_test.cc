@@ -1,4 +1,5 @@
 // Pods that wait on Permit, as operators, plugins and time see them through the gateway.
+#include "tests/issues/volume_manifests.h"
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {
@@ -56,6 +57,23 @@ TEST_F(PermitTest, PlacesAPodWhenTheLastPluginAllowsIt) {
   EXPECT_EQ(*of("allow").find("result"), Json("allowed"));
   EXPECT_EQ(phase("u1"), Phase::prebind);
   EXPECT_EQ(request("n1")->type, RequestType::pre_bind);
+}
+
+TEST_F(PermitTest, SendsBackAPodWhoseVolumeWasGivenToAnotherClaimMeanwhile) {
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"held"})");
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  apply(kStorageClass);
+  apply(claim());
+  apply(pod("waits", "u2", "64Mi", kMountsClaim, R"({"hold":"yes"})"));
+  ASSERT_EQ(gateway->scheduler().waiting_pods().all().size(), 1u) << why("waits");
+  std::string other = claim(R"(,"volumeName":"n1-d")");
+  other.replace(other.find(R"("name":"c")"), 10, R"("name":"d")");
+  apply(other);
+  ASSERT_EQ(gateway->objects().claim("default/d")->phase, "Bound");
+  api(R"({"op":"allow","name":"waits"})");
+  EXPECT_EQ(phase("u2"), Phase::none);
+  EXPECT_EQ(why("waits"), "volume n1-d is no longer free for claim default/c");
+  EXPECT_FALSE(request("n1").has_value());
 }
 
 TEST_F(PermitTest, SendsARejectedPodBack) {
