@@ -204,6 +204,7 @@ void read_volume(FieldReader& reader, const std::vector<LocalVolume>& before, Lo
   }
   out.storage_class = "local";
   read_name(reader, "storage_class", out.storage_class);
+  reader.read_bool("mount_point", out.mount_point);
   if (std::any_of(before.begin(), before.end(), [&](const auto& other) { return other.name == out.name; })) {
     reader.error("name", "duplicate volume " + out.name + "; names must be unique");
   }

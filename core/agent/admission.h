@@ -18,6 +18,7 @@ struct LocalVolume {  // a directory that the device offers as a local Persisten
   std::string path;
   std::string capacity;       // quantity text
   std::string storage_class;  // "local"
+  bool mount_point = false;   // it counts only while something is mounted at `path`
 };
 
 // What one pod requires of the node.

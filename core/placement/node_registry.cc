@@ -132,8 +132,10 @@ void NodeRegistry::refresh(const std::string& node) {
 
 void NodeRegistry::refresh_local_volumes(const std::string& node) {
   std::set<std::string> offered;
+  std::map<std::string, std::string> names;  // by path
   for (PersistentVolume& volume : local_volumes(node, context_.nodes.find(node)->facts.json())) {
     offered.insert(volume.metadata.name);
+    const std::string& first = names.emplace(volume.local_path, volume.metadata.name).first->second;
     if (auto known = context_.objects.volume(volume.metadata.name);
         known != nullptr && known->local_path == volume.local_path && known->capacity == volume.capacity) {
       continue;
@@ -142,6 +144,12 @@ void NodeRegistry::refresh_local_volumes(const std::string& node) {
       // Node "a" with volume "b-c" and node "a-b" with volume "c" make one name: the first keeps it.
       log_refused(context_.log, "volume " + volume.metadata.name,
                   "node " + node + " offers it, but it is not that node's");
+      continue;
+    }
+    if (first != volume.metadata.name) {
+      log_refused(context_.log, "volume " + volume.metadata.name,
+                  "its path " + volume.local_path + " on node " + node + " is that of volume " + first +
+                      " already; give each volume a directory of its own");
       continue;
     }
     Result<Accepted> accepted = parts_.admission.accept(Kind::persistent_volume, volume.manifest, {});

@@ -133,7 +133,9 @@ class AgentApp {
     config.fleet = settings_.agent.fleet;
     config.node = settings_.agent.node;
     config.root = state_->file("pods");
-    for (const LocalVolume& volume : settings_.agent.volumes) config.offered.push_back(volume.path);
+    for (const LocalVolume& volume : settings_.agent.volumes) {
+      if (volume.mount_point) config.mount_points.push_back(volume.path);
+    }
     runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
     if (Status opened = runtime_->open(); !opened.is_success()) return fail(kExitMachine, "cannot start", opened);
     return kExitOk;

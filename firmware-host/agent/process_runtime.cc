@@ -15,12 +15,40 @@
 #include <utility>
 
 #include "core/api/pod.h"
+#include "firmware-host/agent/mount_table.h"
 
 namespace berth {
 
 namespace {
 
 constexpr std::string_view kStartDelayed = "cannot start a pod now, trying again";
+
+// An error: this cannot be told now.
+Result<bool> is_directory(const std::string& path) {
+  struct stat found{};
+  if (stat(path.c_str(), &found) == 0) return S_ISDIR(found.st_mode);
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return Status::error("directory " + path + ": " + std::strerror(errno));
+}
+
+// A directory made here in place of one that is missing would be an empty disk in place of the claim's data. A disk may
+// be mounted later: a pod that is to start waits for it.
+Status find_volume(const BoundVolume& volume, const ProcessRuntimeConfig& config) {
+  const std::string what = "volume " + volume.volume + ": ";
+  const Result<bool> exists = is_directory(volume.path);
+  if (!exists) return Status::pending(what + exists.error().message());
+  if (!*exists) {
+    return Status::pending(what + "directory " + volume.path + " does not exist on node " + config.node +
+                           ": create it, or mount the disk that has it");
+  }
+  const auto& demanding = config.mount_points;
+  if (std::find(demanding.begin(), demanding.end(), volume.path) == demanding.end()) return Status::ok();
+  const Result<bool> mounted = is_mount_point(volume.path);
+  if (!mounted) return Status::pending(what + mounted.error().message());
+  if (*mounted) return Status::ok();
+  return Status::pending(what + "nothing is mounted at " + volume.path + " on node " + config.node +
+                         ", which its mount_point: true demands: mount the disk");
+}
 
 // "<uid><separator><epoch>"
 std::optional<Tag> parse_tag(std::string_view text, char separator) {
@@ -141,7 +169,6 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
   site.node = config_.node;
   site.owner = owner_of(config_.root);
   site.pod_directory = directory_of(tag);
-  site.offered = config_.offered;
   site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   site.home = home != nullptr ? home : "/";
   return plan_workload(*json, tag, volumes, site);
@@ -158,15 +185,14 @@ Status ProcessRuntime::admit(const Workload& workload) const {
 
 Status ProcessRuntime::make_ready(const Workload& workload, const std::string& directory) const {
   for (const std::string& path : workload.existing) {
-    struct stat found{};
-    const int failed = stat(path.c_str(), &found) == 0 ? 0 : errno;
-    if (failed != 0 && failed != ENOENT && failed != ENOTDIR) {
-      return Status::pending("directory " + path + ": " + std::strerror(failed));
+    const Result<bool> exists = is_directory(path);
+    if (!exists) return Status::pending(exists.error().message());
+    if (!*exists) {
+      return Status::error("directory " + path + " does not exist on node " + config_.node + ": create it");
     }
-    if (failed != 0 || !S_ISDIR(found.st_mode)) {
-      return Status::error("directory " + path + " does not exist on node " + config_.node +
-                           " and is not inside a volume that the node offers: create it");
-    }
+  }
+  for (const BoundVolume& volume : workload.volumes) {
+    if (Status found = find_volume(volume, config_); !found.is_success()) return found;
   }
   std::vector<std::string> to_create = {directory};
   to_create.insert(to_create.end(), workload.directories.begin(), workload.directories.end());

@@ -44,8 +44,8 @@ class FdWatch;
 struct ProcessRuntimeConfig {
   std::string fleet;  // fleet and node are part of every tag; several agents may share a machine
   std::string node;
-  std::string root;                  // absolute; created if missing
-  std::vector<std::string> offered;  // directories offered as local volumes; paths below them are created if missing
+  std::string root;                       // absolute; created if missing
+  std::vector<std::string> mount_points;  // paths of local volumes that count only while something is mounted there
   CrashBackoff backoff;
 };
 

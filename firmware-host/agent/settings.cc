@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 
 #include "core/api/names.h"
 
@@ -28,6 +29,23 @@ std::string default_state_directory() {
   }
   const char* home = std::getenv("HOME");
   return std::string(home != nullptr ? home : "/tmp") + "/.local/state/berth-agent";
+}
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// One directory would hold the data of two claims.
+Status check_volumes(const std::vector<LocalVolume>& volumes) {
+  std::map<std::string, std::string> names;  // by path
+  for (const LocalVolume& volume : volumes) {
+    const auto [other, first] = names.emplace(without_slashes(volume.path), volume.name);
+    if (first) continue;
+    return Status::error("volume '" + volume.name + "' (--volume): its path " + volume.path + " is that of volume '" +
+                         other->second + "' already; give each volume a directory of its own");
+  }
+  return Status::ok();
 }
 
 Status wrong(const std::string& what, const std::string& text, const std::string& form) {
@@ -66,7 +84,7 @@ Status check_settings(const AgentSettings& settings) {
   if (settings.broker.cert_file.empty() != settings.broker.key_file.empty()) {
     return Status::error("client certificate: set --cert-file and --key-file together");
   }
-  return Status::ok();
+  return check_volumes(settings.agent.volumes);
 }
 
 Result<std::pair<std::string, std::string>> parse_label(const std::string& text) {

@@ -78,10 +78,6 @@ std::string find_program(const std::string& command, const std::string& search_p
   return {};
 }
 
-bool is_inside(const std::string& path, const std::string& directory) {
-  return path == directory || path.starts_with(directory.ends_with('/') ? directory : directory + "/");
-}
-
 bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") != std::string::npos; }
 
 class Planner {
@@ -178,10 +174,7 @@ class Planner {
       return Status::error("volume " + bound_volume.volume + ": path '" + bound_volume.path +
                            "' must be absolute and without ..");
     }
-    const bool offered = std::any_of(site_.offered.begin(), site_.offered.end(), [&](const std::string& directory) {
-      return is_inside(bound_volume.path, directory);
-    });
-    (offered ? plan_.directories : plan_.existing).push_back(bound_volume.path);
+    plan_.volumes.push_back(bound_volume);
     return Volume{bound_volume.path};
   }
 

@@ -39,8 +39,9 @@ struct Workload {
   std::vector<ContainerPlan> containers;
   RestartPolicy restart_policy = RestartPolicy::always;
   Millis grace_ms = 30000;               // spec.terminationGracePeriodSeconds
-  std::vector<std::string> directories;  // created before the start: emptyDir, subPath, bound volumes
-  std::vector<std::string> existing;     // must already be directories: hostPath, volumes that this node does not offer
+  std::vector<std::string> directories;  // created before the start: emptyDir, subPath
+  std::vector<std::string> existing;     // must already be directories: hostPath
+  std::vector<BoundVolume> volumes;      // bound and used by the pod: must already be directories too
   // Paths of fields that have no effect here. Not an error of the plan: pods that an earlier version admitted run on.
   std::vector<std::string> undone;
 };
@@ -51,8 +52,7 @@ struct Site {
   std::string node;
   std::string owner;  // process_tree.h
   std::string pod_directory;
-  std::vector<std::string> offered;  // directories that the node offers as local volumes
-  std::string search_path;           // PATH of containers that do not set it
+  std::string search_path;  // PATH of containers that do not set it
   std::string home;
 };
 

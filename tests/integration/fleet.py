@@ -78,8 +78,12 @@ class Fleet:
         """port: that of a proxy, instead of the broker's. May be called again after a kill; it keeps its state directory."""
         return self.start_("berthd", self.gateway_argv(port or self.port, extra))
 
-    def start_agent(self, node, labels=None, taints=None, capacity=None, volumes=None, port=None, extra=()):
-        """taints: "key=value:Effect"; volumes: "name=path:capacity[:class]"."""
+    def start_agent(self, node, labels=None, taints=None, capacity=None, volumes=None, port=None, extra=(),
+                    make_volumes=True):
+        """taints: "key=value:Effect"; volumes: "name=path:capacity[:class]". make_volumes: makes their directories first,
+        as whoever sets up a device does."""
+        for volume in volumes if make_volumes and volumes else ():
+            Path(volume.partition("=")[2].split(":")[0]).mkdir(parents=True, exist_ok=True)
         return self.start_(node, self.agent_argv(node, port or self.port, labels, taints, capacity, volumes, extra))
 
     def start_(self, name, argv):

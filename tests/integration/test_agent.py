@@ -63,7 +63,8 @@ def gateway(fleet, connect):
 
 
 def test_an_agent_publishes_the_state_of_its_node(fleet, gateway):
-    fleet.start_agent("n1", labels={"zone": "a"}, taints=["dedicated=cam:NoSchedule"], volumes=["data=/srv/data:1Gi"])
+    fleet.start_agent("n1", labels={"zone": "a"}, taints=["dedicated=cam:NoSchedule"], volumes=["data=/srv/data:1Gi"],
+                      make_volumes=False)
     state = gateway.client.wait_latest(fleet.topic("nodes/n1/state"), lambda s: True)
     assert state["labels"] == {"zone": "a"}
     assert state["taints"] == [{"key": "dedicated", "value": "cam", "effect": "NoSchedule"}]
@@ -214,14 +215,42 @@ def test_a_flood_of_requests_of_a_gateway_that_it_is_not_enrolled_for_does_not_f
 def test_a_volume_keeps_what_a_pod_wrote(fleet, gateway, tmp_path):
     offered = tmp_path / "offered"
     fleet.start_agent("n1", volumes=[f"data={offered}:1Gi"])
-    manifest = shell_pod("web", "echo kept > $BERTH_VOLUME_DATA/file")
-    manifest["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
-    manifest["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    manifest = with_data(shell_pod("web", "echo kept > $BERTH_VOLUME_DATA/file"))
     gateway.run("u1", "1.1", manifest, [{"claim": "default/c", "volume": "data", "path": str(offered)}])
     gateway.wait_phase("web", "Succeeded")
     gateway.request("Release", "u1", "1.1")
     gateway.wait_answer("Released", "u1", "1.1")
     assert (offered / "file").read_text() == "kept\n"
+
+
+def with_data(manifest):
+    manifest["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
+    manifest["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    return manifest
+
+
+def test_a_volume_without_its_directory_is_refused_and_none_is_made(fleet, gateway, tmp_path):
+    missing = tmp_path / "missing"
+    fleet.start_agent("n1", volumes=[f"data={missing}:1Gi"], make_volumes=False)
+    volumes = [{"claim": "default/c", "volume": "n1-data", "path": str(missing)}]
+    gateway.pre_bind("u1", "1.1", with_data(shell_pod("web", "exit 0")), volumes)
+    reason = gateway.wait_answer("Rejected", "u1", "1.1")["reason"]
+    assert f"volume n1-data: directory {missing} does not exist on node n1: create it" in reason
+    assert not missing.exists()
+    missing.mkdir()
+    gateway.run("u1", "1.2", with_data(shell_pod("web", "exit 0")), volumes)
+    gateway.wait_phase("web", "Succeeded")
+
+
+def test_a_volume_whose_disk_is_not_mounted_is_refused(fleet, gateway, tmp_path):
+    (tmp_path / "disk").mkdir()
+    config = tmp_path / "agent.yaml"
+    config.write_text(f"volumes: [{{name: data, path: {tmp_path}/disk, capacity: 1Gi, mount_point: true}}]\n", "utf-8")
+    fleet.start_agent("n1", extra=("--config", config))
+    volumes = [{"claim": "default/c", "volume": "n1-data", "path": f"{tmp_path}/disk"}]
+    gateway.pre_bind("u1", "1.1", with_data(shell_pod("web", "exit 0")), volumes)
+    reason = gateway.wait_answer("Rejected", "u1", "1.1")["reason"]
+    assert f"nothing is mounted at {tmp_path}/disk on node n1" in reason
 
 
 def test_a_malformed_option_is_reported_with_the_expected_form(tmp_path):

@@ -104,6 +104,21 @@ def test_a_pod_rejected_by_its_node_is_placed_elsewhere_and_its_claim_is_not_pin
         device.close()
 
 
+def test_a_pod_whose_volume_is_missing_on_the_node_that_it_prefers_runs_on_another(fleet, tmp_path):
+    fleet.start_gateway()
+    fleet.start_agent("n1", volumes=[f"data={tmp_path / 'missing'}:1Gi"], make_volumes=False)
+    fleet.start_agent("n2", volumes=[f"data={tmp_path / 'data'}:1Gi"])
+    fleet.wait_node("n1")
+    fleet.wait_node("n2")
+    prefers = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
+        "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]}}]}}
+    fleet.apply(LOCAL_CLASS, claim("disk"), with_claim(pod("web", affinity=prefers), "disk"))
+    fleet.wait_running("web", node="n2")
+    assert not (tmp_path / "missing").exists()
+    assert claim_of(fleet, "disk")["spec"]["volumeName"] == "n2-data"
+    assert "claimRef" not in fleet.get("persistentvolume", "n1-data")["spec"]
+
+
 def test_a_pod_whose_command_no_node_has_is_pending_with_the_nodes_reason(fleet):
     fleet.start("n1")
     fleet.apply(pod("web", command=("no-such-program",)))

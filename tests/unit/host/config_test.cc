@@ -194,7 +194,7 @@ taints: [{key: dedicated, value: cam, effect: NoSchedule}]
 capacity: {cpu: 500m, memory: 1.5Gi, example.com/cam: 2}
 volumes:
 - {name: data, path: /srv/data, capacity: 10Gi}
-- {name: fast, path: /srv/fast, capacity: 1Gi, storage_class: nvme}
+- {name: fast, path: /srv/fast, capacity: 1Gi, storage_class: nvme, mount_point: true}
 heartbeat_seconds: 10
 log: {level: warn}
 )",
@@ -217,7 +217,9 @@ log: {level: warn}
   EXPECT_EQ(agent.volumes[0].path, "/srv/data");
   EXPECT_EQ(agent.volumes[0].capacity, "10737418240");
   EXPECT_EQ(agent.volumes[0].storage_class, "local");
+  EXPECT_FALSE(agent.volumes[0].mount_point);
   EXPECT_EQ(agent.volumes[1].storage_class, "nvme");
+  EXPECT_TRUE(agent.volumes[1].mount_point);
   EXPECT_EQ(agent.heartbeat_ms, 10000);
   EXPECT_EQ(settings->log_level, Level::warn);
   EXPECT_EQ(settings->log_format, LogFormat::text);

@@ -52,7 +52,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     config.fleet = "test";
     config.node = node_;
     config.root = root_ + "/pods";
-    config.offered = {root_ + "/offered"};
+    config.mount_points = mount_points_;
     config.backoff = {1, 4, 60000};
     runtime_ = std::make_unique<ProcessRuntime>(config, loop_.context(), clock_, timers_, log_);
     ASSERT_TRUE(runtime_->open().is_success());
@@ -183,6 +183,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   const Tag tag_{"u1", {1, 5}};
   std::string root_;
   std::string node_;
+  std::vector<std::string> mount_points_;
   std::string handle_;
   std::vector<Event> events_;
   RealClock clock_;

@@ -138,8 +138,8 @@ TEST_F(RuntimeTest, ReportsAProgramThatCannotBeExecuted) {
   EXPECT_TRUE(ended->find("message")->as_string().ends_with("Exec format error"));
 }
 
-TEST_F(RuntimeTest, KeepsABoundVolumeAndRemovesAnEmptyDir) {
-  const std::string manifest = pod("echo kept > $BERTH_VOLUME_DATA/file; echo gone > $BERTH_VOLUME_TMP/file");
+// It uses the claim "c" and an emptyDir.
+std::string with_volumes(const std::string& manifest) {
   Json json = Json::parse(manifest).value();
   Json* spec = json.find("spec");
   spec->set("volumes", Json::parse(R"([{"name":"data","persistentVolumeClaim":{"claimName":"c"}},
@@ -149,14 +149,57 @@ TEST_F(RuntimeTest, KeepsABoundVolumeAndRemovesAnEmptyDir) {
       ->as_array()[0]
       .set("volumeMounts",
            Json::parse(R"([{"name":"data","mountPath":"/d"},{"name":"tmp","mountPath":"/t"}])").value());
-  const std::string path = root_ + "/offered/pv1";
-  run(tag_, json.dump(), {{"default/c", "pv1", path}});
+  return json.dump();
+}
+
+TEST_F(RuntimeTest, KeepsABoundVolumeAndRemovesAnEmptyDir) {
+  const std::string path = root_ + "/pv1";
+  fs::create_directory(path);
+  run(tag_, with_volumes(pod("echo kept > $BERTH_VOLUME_DATA/file; echo gone > $BERTH_VOLUME_TMP/file")),
+      {{"default/c", "pv1", path}});
   EXPECT_EQ(phase(wait_finished()), "Succeeded");
   const std::string empty_dir = directory(tag_) + "/volumes/tmp/file";
   EXPECT_EQ(read(empty_dir), "gone\n");
   stop(tag_, 0);
   EXPECT_EQ(read(path + "/file"), "kept\n");
   EXPECT_FALSE(fs::exists(empty_dir));
+}
+
+TEST_F(RuntimeTest, PreparesNoPodWhoseVolumeHasNoDirectoryAndCreatesNone) {
+  const std::string path = root_ + "/pv1";
+  runtime_->prepare(tag_, with_volumes(pod("true")), {{"default/c", "pv1", path}});
+  EXPECT_EQ(wait_kind("prepared").status.message(), "volume pv1: directory " + path + " does not exist on node " +
+                                                        node_ + ": create it, or mount the disk that has it");
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(RuntimeTest, PreparesNoPodWhoseDiskIsNotMounted) {
+  const std::string path = root_ + "/pv1";
+  fs::create_directory(path);
+  mount_points_ = {path, "/proc"};
+  open_runtime();
+  runtime_->prepare(tag_, with_volumes(pod("true")), {{"default/c", "pv1", path}});
+  EXPECT_EQ(wait_kind("prepared").status.message(), "volume pv1: nothing is mounted at " + path + " on node " + node_ +
+                                                        ", which its mount_point: true demands: mount the disk");
+  runtime_->prepare(tag_, with_volumes(pod("true")), {{"default/c", "pv1", "/proc"}});
+  EXPECT_TRUE(wait_kind("prepared").status.is_success());
+}
+
+TEST_F(RuntimeTest, StartsAPodOnceTheDirectoryOfItsVolumeIsBack) {
+  const std::string path = root_ + "/pv1";
+  fs::create_directory(path);
+  const std::string manifest = with_volumes(pod("echo kept > $BERTH_VOLUME_DATA/file"));
+  const std::vector<BoundVolume> volumes = {{"default/c", "pv1", path}};
+  runtime_->prepare(tag_, manifest, volumes);
+  ASSERT_TRUE(wait_kind("prepared").status.is_success());
+  fs::remove(path);
+  EXPECT_EQ(runtime_->start(tag_, manifest, volumes).value(), "") << "not known yet";
+  runtime_->go(tag_);
+  wait_for([](const Event& event) { return event.pod_status.string_at("reason") == "StartDelayed"; });
+  EXPECT_FALSE(fs::exists(path));
+  fs::create_directory(path);
+  EXPECT_EQ(phase(wait_finished()), "Succeeded");
+  EXPECT_EQ(read(path + "/file"), "kept\n");
 }
 
 }  // namespace

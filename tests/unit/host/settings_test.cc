@@ -99,6 +99,13 @@ TEST(AgentSettings, RefusesWithTheExpectedForm) {
   EXPECT_NE(refusal({"--no-such-flag"}), "");
 }
 
+TEST(AgentSettings, RefusesTwoVolumesOfOneDirectory) {
+  EXPECT_EQ(
+      refusal({"--volume", "a=/srv/d:1Gi", "--volume", "b=/srv/d/:1Gi"}),
+      "volume 'b' (--volume): its path /srv/d/ is that of volume 'a' already; give each volume a directory of its own");
+  EXPECT_EQ(refusal({"--volume", "a=/srv/d:1Gi", "--volume", "b=/srv/d2:1Gi", "--volume", "a=/srv/d:2Gi"}), "");
+}
+
 TEST(AgentSettings, AnswersHelpAndVersionWithText) {
   EXPECT_TRUE(read({"--version"})->text->starts_with("berth-agent "));
   EXPECT_NE(read({"--help"})->text->find("Exit codes: 0"), std::string::npos);

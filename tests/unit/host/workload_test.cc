@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-const Site kSite = {"plant", "n1", "0123456789abcdef", "/run/pod", {"/data"}, "/usr/bin:/bin", "/home/pi"};
+const Site kSite = {"plant", "n1", "0123456789abcdef", "/run/pod", "/usr/bin:/bin", "/home/pi"};
 const Tag kTag = {"u-1", {1, 7}};
 
 Result<Workload> plan(const std::string& spec, const std::vector<BoundVolume>& volumes = {}) {
@@ -87,16 +87,16 @@ TEST(Workload, PassesVolumesAsDirectoriesInTheEnvironment) {
   EXPECT_EQ(container.argv[2], "ls /data/one x");
   EXPECT_TRUE(has(container.env, "BERTH_VOLUME_MY_DATA=/data/one"));
   EXPECT_TRUE(has(container.env, "BERTH_VOLUME_TMP=/run/pod/volumes/tmp/in"));
-  EXPECT_TRUE(has(workload->directories, "/data/one"));
+  EXPECT_EQ(workload->volumes, (std::vector<BoundVolume>{{"default/d", "pv1", "/data/one"}}));
+  EXPECT_FALSE(has(workload->directories, "/data/one")) << "only its owner may create it";
   EXPECT_TRUE(has(workload->directories, "/run/pod/volumes/tmp/in"));
   EXPECT_EQ(workload->undone, std::vector<std::string>{"spec.containers[0].volumeMounts[0].readOnly"});
 }
 
-TEST(Workload, CreatesOnlyDirectoriesThatTheNodeOffers) {
+TEST(Workload, RefusesAVolumeWithoutAClaimAndOneThatClimbs) {
   const std::string spec =
       R"({"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d"}}],
           "containers":[{"name":"c","command":["sh"]}]})";
-  EXPECT_TRUE(has(plan(spec, {{"default/d", "pv", "/database"}})->existing, "/database"));
   EXPECT_EQ(refusal(spec), "volume d: no bound volume for claim default/d");
   EXPECT_EQ(refusal(spec, {{"default/d", "pv", "/data/../etc"}}),
             "volume pv: path '/data/../etc' must be absolute and without ..");
