@@ -38,7 +38,8 @@ namespace berth {
 class Agent final : public Transport::Handler, public Runtime::Handler {
  public:
   static constexpr std::size_t kMaxSlots = SlotTable::kMaxSlots;
-  static constexpr std::size_t kMaxStatusBytes = 16 * 1024;  // of one workload, as observed by the runtime
+  static constexpr std::size_t kMaxStatusBytes = 16 * 1024;           // kept of one workload
+  static constexpr std::size_t kMaxRuntimeStatusBytes = 1024 * 1024;  // as observed by the runtime
 
   // All references must outlive the agent. On a device, `seed` must come from a true random source.
   Agent(AgentConfig config, const Clock& clock, Transport& transport, Store& store, Runtime& runtime, Timers& timers,

@@ -9,6 +9,17 @@ namespace berth {
 
 namespace {
 
+constexpr std::size_t kMaxPhaseBytes = 32;
+
+// Of a status that is too large: how the pod ended must not be lost with the rest.
+std::string phase_alone(const Json& status) {
+  Json json = Json::object();
+  const std::string phase = status.string_at("phase");
+  json.set("phase", phase.size() > kMaxPhaseBytes ? "Unknown" : phase);
+  json.set("message", "the runtime's status was larger than 16 KiB; only its phase was taken");
+  return json.dump();
+}
+
 std::string failed_status(const std::string& why) {
   Json json = Json::object();
   json.set("phase", "Failed");
@@ -152,12 +163,11 @@ void Agent::launch(const Tag& tag, std::optional<ReplyTo> reply_to) {
 void Agent::on_status(const Tag& tag, const std::string& status, bool finished) {
   Slot* running = slots_.find(tag, SlotState::running);
   if (running == nullptr && slots_.find(tag, SlotState::stopping) == nullptr) return;
-  const Result<Json> json = Json::parse(status, Json::Limits{kMaxStatusBytes, 32});
+  const Result<Json> json = Json::parse(status, Json::Limits{kMaxRuntimeStatusBytes, 32});
   if (json && json->is_object()) {
-    slots_.live(tag.uid).status = status;
+    slots_.live(tag.uid).status = status.size() > kMaxStatusBytes ? phase_alone(*json) : status;
   } else {
-    log_.write(Level::error, "invalid status from the runtime, expected a JSON object of at most 16 KiB",
-               {{"uid", tag.uid}});
+    log_.write(Level::error, "invalid status from the runtime, expected a JSON object", {{"uid", tag.uid}});
   }
   if (running != nullptr && finished) {
     running->state = apply(running->state, SlotEvent::exited);

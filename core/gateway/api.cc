@@ -21,6 +21,7 @@ Json fit(Json object) {
     if (object.dump().size() <= kObjectBytes || inside == nullptr || inside->find(key) == nullptr) return;
     inside->erase(key);
     omitted.push_back(std::string(part) + "." + std::string(key));
+  leave_out("status", "initContainerStatuses");
   };
   leave_out("status", "containerStatuses");
   leave_out("metadata", "annotations");

@@ -44,6 +44,13 @@ std::string ignored_labels_in(const std::string& node, const Manifest& facts) {
   return labels == nullptr ? std::string() : ignored_labels(node, *labels);
 }
 
+// What the device observed of the pod's containers, as a Kubernetes podStatus has it.
+void show_containers(const Json& observed, Json& status) {
+  for (std::string_view key : {"startTime", "initContainerStatuses", "containerStatuses"}) {
+    if (const Json* member = observed.find(key)) status.set(key, *member);
+  }
+}
+
 }  // namespace
 
 std::string StatusView::why_pending(const PodEntry& entry) const {
@@ -110,14 +117,12 @@ Json StatusView::pod_status(const PodEntry& entry) const {
     const Json* epoch = observed.find("epoch");
     const bool current = epoch != nullptr && *epoch == Json(to_text(row.epoch));
     if (current && observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
-    if (current && observed.find("containerStatuses") != nullptr) {
-      status.set("containerStatuses", *observed.find("containerStatuses"));
-    }
+    if (current) show_containers(observed, status);
     status.set("nodeName", row.node.get());
     scheduler.set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
   } else if (entry.finished) {
     if (observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
-    if (const Json* containers = observed.find("containerStatuses")) status.set("containerStatuses", *containers);
+    show_containers(observed, status);
     if (const Json* node = observed.find("node")) status.set("nodeName", *node);
   }
   status.set("phase", phase);
@@ -321,7 +326,8 @@ bool StatusView::is_passing(const std::string& pod_key) const {
 Json StatusView::published_status_of(Kind kind, const std::string& key) const {
   Json status = status_of(kind, key);
   if (status.is_null()) return status;
-  // The condition PodScheduled reports it to all who subscribe; the epoch is for those who ask.
+  // The condition PodScheduled reports it to all who subscribe; the epoch and the start are for those who ask.
+  if (kind == Kind::pod) status.erase("startTime");
   const Json* scheduler = kind == Kind::pod ? status.find("scheduler") : nullptr;
   const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");
   if (phase != nullptr && *phase == Json(to_string(Phase::bound))) status.erase("scheduler");

@@ -16,17 +16,20 @@ namespace {
 constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
 
 // The members of a device's report that a status or a decision reads; the row has the rest.
-constexpr std::string_view kObserved[] = {"epoch",   "phase", "startTime", "node", "containerStatuses",
+constexpr std::string_view kObserved[] = {"epoch",   "phase", "startTime", "initContainerStatuses", "containerStatuses",
                                           "message", "reason"};
 
 // It becomes part of the pod's status, which must fit into a message: of a longer one only what the row needs is kept.
-Json observed_of(const Json& report, std::size_t bytes) {
+Json observed_of(const std::string& node, const Json& report, std::size_t bytes) {
   Json observed = Json::object();
   for (std::string_view key : kObserved) {
-    if (bytes > kMaxObservedBytes && key == "containerStatuses") break;
+    if (bytes > kMaxObservedBytes && key == "initContainerStatuses") break;
     if (const Json* member = report.find(key)) observed.set(key, *member);
   }
   if (bytes > kMaxObservedBytes) {
+  // The row, which names the node, goes before the pod does.
+  const std::string phase = report.string_at("phase");
+  if (phase == "Succeeded" || phase == "Failed") observed.set("node", node);
     observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
   }
   return observed;
@@ -222,7 +225,7 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   if (binding->row.node != node || binding->row.epoch != *epoch || binding->row.pod != key) return Status::ok();
   PodEntry* entry = context_.objects.pods().find(key);
   if (entry == nullptr || entry->finished) return Status::ok();
-  const Json observed = observed_of(report, bytes);
+  const Json observed = observed_of(node, report, bytes);
   Report taken(observed);
   if (entry->observed == taken) return Status::ok();
   entry->observed = std::move(taken);

@@ -33,7 +33,8 @@ static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 constexpr Millis kSweepPause = 10;
 constexpr Millis kFirstRewriteMs = 100;  // after a state that could not be written; then twice as long each time
 constexpr Millis kLongestRewriteMs = 5000;
-constexpr Millis kSearchPause = 100;  // after a search for processes that failed
+constexpr Millis kDurableMs = 60'000;  // at least between two writes of a state that are made durable
+constexpr Millis kSearchPause = 100;   // after a search for processes that failed
 
 // Repeats `kill_all` until it finds no process any more, with `meanwhile` in between. A failed search proves nothing,
 // so it is repeated too.
@@ -107,15 +108,22 @@ class Keeper {
       reports[i].name = plans[i].name;
       reports[i].image = plans[i].image;
       reports[i].state.reason = plan_.workload.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
-      if (auto known = plan_.restarts.find(plans[i].name); known != plan_.restarts.end()) {
-        reports[i].restarts = known->second;
-      }
+      reports[i].is_init = &entries == &init_;
+      if (auto known = plan_.earlier.find(plans[i].name); known != plan_.earlier.end())
+        resume(known->second, reports[i]);
       ContainerEntry entry;
       entry.plan = &plans[i];
       entry.is_init = &entries == &init_;
       entry.report = &reports[i];
       entries.push_back(std::move(entry));
     }
+  }
+
+  // The run that the earlier keeper began counts, and is the previous one. A container that waited had none.
+  static void resume(const ContainerReport& earlier, ContainerReport& report) {
+    const bool had_run = earlier.state.kind == ContainerState::Kind::terminated;
+    report.restarts = earlier.restarts + (had_run ? 1 : 0);
+    report.last = had_run ? earlier.state : earlier.last;
   }
 
   std::vector<ContainerEntry*> all_entries() {
@@ -215,6 +223,7 @@ class Keeper {
     state.reason = "CrashLoopBackOff";
     state.message = "restarting after " + std::to_string(entry.delay_ms) + " ms";
     ++entry.report->restarts;
+    has_crashed_ = true;
   }
 
   void wait() {
@@ -308,9 +317,12 @@ class Keeper {
   // What cannot be written now (the disk is full) is written later: the state stays dirty until then.
   void write_state() {
     if (!dirty_ || clock_.now() < write_at_) return;
-    // The final state is made durable, since it cannot be determined again.
-    const std::error_code error =
-        replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), state_.finished);
+    // The final state is made durable, since it cannot be determined again; a crash, since a power cut must not set the
+    // number of restarts back, but of a container that crashes all the time not each one.
+    const bool durable = state_.finished || (has_crashed_ && clock_.now() >= durable_at_);
+    if (durable) durable_at_ = clock_.now() + kDurableMs;
+    has_crashed_ = has_crashed_ && !durable;
+    const std::error_code error = replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), durable);
     dirty_ = error && error != std::errc::no_such_file_or_directory;  // nobody misses it if the directory is gone
     write_delay_ms_ = dirty_ ? std::clamp(write_delay_ms_ * 2, kFirstRewriteMs, kLongestRewriteMs) : 0;
     write_at_ = clock_.now() + write_delay_ms_;
@@ -327,6 +339,8 @@ class Keeper {
   bool dirty_ = true;          // the file does not have the state
   Millis write_delay_ms_ = 0;  // after the last attempt to write it, which failed
   Millis write_at_ = 0;        // not before
+  bool has_crashed_ = false;   // since the file was last made durable
+  Millis durable_at_ = 0;      // not before, but for the final state
   std::optional<Millis> kill_at_;
 };
 

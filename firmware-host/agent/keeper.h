@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/process_tree.h"
 #include "firmware-host/agent/workload.h"
 
@@ -32,7 +33,7 @@ struct KeeperPlan {
   Workload workload;
   std::string directory;  // the pod's
   CrashBackoff backoff;
-  std::map<std::string, int> restarts;  // by container, under earlier keepers of this pod
+  std::map<std::string, ContainerReport> earlier;  // by container, as an earlier keeper of this pod left it
 };
 
 // Exit codes of a keeper, used if its directory was removed.

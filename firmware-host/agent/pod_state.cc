@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace berth {
@@ -46,7 +47,9 @@ Json reports_json(const std::vector<ContainerReport>& reports) {
     Json json = Json::object();
     json.set("name", report.name).set("image", report.image).set("imageID", "");
     json.set("restartCount", report.restarts);
-    json.set("ready", report.state.kind == Kind::running).set("started", report.state.kind == Kind::running);
+    const bool runs = report.state.kind == Kind::running;
+    const bool initialized = report.is_init && report.state.kind == Kind::terminated && report.state.exit_code == 0;
+    json.set("ready", runs || initialized).set("started", runs);
     json.set("state", state_json(report.state));
     json.set("lastState", report.last.kind == Kind::terminated ? state_json(report.last) : Json::object());
     list.push_back(std::move(json));
@@ -88,12 +91,13 @@ ContainerState read_state(const Json* json) {
   return state;
 }
 
-std::vector<ContainerReport> read_reports(const Json* list) {
+std::vector<ContainerReport> read_reports(const Json* list, bool is_init) {
   std::vector<ContainerReport> reports;
   if (list == nullptr || !list->is_array()) return reports;
   for (const Json& json : list->as_array()) {
     ContainerReport report;
     report.name = json.string_at("name");
+    report.is_init = is_init;
     report.image = json.string_at("image");
     report.restarts = int_of(json, "restartCount");
     report.state = read_state(json.find("state"));
@@ -111,7 +115,32 @@ Json to_json(const PodState& state) {
   return json;
 }
 
-std::string status_text(const PodState& state) { return status_json(state).dump(); }
+std::string status_text(PodState state) {
+  std::string text = status_json(state).dump();
+  const auto leave_out = [&](const std::function<void(ContainerReport&)>& part) {
+    if (text.size() <= PodState::kStatusBytes) return;
+    for (auto* reports : {&state.init_containers, &state.containers}) {
+      for (ContainerReport& report : *reports) part(report);
+    }
+    text = status_json(state).dump();
+  };
+  leave_out([](ContainerReport& report) { report.state.message = report.last.message = {}; });
+  leave_out([](ContainerReport& report) { report.last = {}; });
+  leave_out([](ContainerReport& report) { report.image = {}; });
+  return text;
+}
+
+void note_lost_runs(PodState& state) {
+  for (auto* reports : {&state.init_containers, &state.containers}) {
+    for (ContainerReport& report : *reports) {
+      if (report.state.kind != Kind::running) continue;
+      report.state.kind = Kind::terminated;
+      report.state.exit_code = 137;  // as the kubelet sets it if the real one is unknown
+      report.state.reason = "ContainerStatusUnknown";
+      report.state.message = "the container could not be located when the pod was started again";
+    }
+  }
+}
 
 Result<PodState> parse_pod_state(std::string_view text) {
   constexpr std::size_t kStateBytesMax = 1024 * 1024;
@@ -131,8 +160,8 @@ Result<PodState> parse_pod_state(std::string_view text) {
   state.reason = status->string_at("reason");
   state.message = status->string_at("message");
   state.started_at = status->string_at("startTime");
-  state.init_containers = read_reports(status->find("initContainerStatuses"));
-  state.containers = read_reports(status->find("containerStatuses"));
+  state.init_containers = read_reports(status->find("initContainerStatuses"), true);
+  state.containers = read_reports(status->find("containerStatuses"), false);
   return state;
 }
 

@@ -28,11 +28,13 @@ struct ContainerReport {
   std::string image;
   int restarts = 0;
   ContainerState state;
-  ContainerState last;  // the previous run; reported if terminated
+  ContainerState last;   // the previous run; reported if terminated
+  bool is_init = false;  // a finished one that succeeded is ready
 };
 
 struct PodState {
   static constexpr const char* kFile = "state.json";
+  static constexpr std::size_t kStatusBytes = 16 * 1024;  // what an agent keeps and reports (core/agent/agent.h)
 
   std::string handle;     // of the keeper that wrote it
   bool finished = false;  // every container ended for good
@@ -47,8 +49,11 @@ struct PodState {
 // {"handle":...,"finished":...,"status":{podStatus}}
 Json to_json(const PodState& state);
 Result<PodState> parse_pod_state(std::string_view text);
-// Only the podStatus object, as text.
-std::string status_text(const PodState& state);
+// Only the podStatus object, as text of at most kStatusBytes unless there are very many containers: of a longer one
+// messages, and then earlier runs, are left out.
+std::string status_text(PodState state);
+// The pod's state before its keeper died: what a container does then is not known, only that it does not run any more.
+void note_lost_runs(PodState& state);
 
 // Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once this has succeeded. After an error
 // the old file stands; ENOENT: the directory is gone.

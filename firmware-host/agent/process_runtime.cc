@@ -278,7 +278,7 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
   if (!workload) return workload.error();
   if (Status made = make_ready(*workload, pod.directory); !made.is_success()) return made;
-  const Result<std::optional<PodState>> before = read_pod_state(pod.directory);
+  Result<std::optional<PodState>> before = read_pod_state(pod.directory);
   if (!before) return Status::pending(before.error().message());
   watch_directory(pod);
   KeeperPlan keeper_plan;
@@ -286,8 +286,9 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   keeper_plan.directory = pod.directory;
   keeper_plan.backoff = config_.backoff;
   if (*before) {
-    for (const auto& reports : {(*before)->init_containers, (*before)->containers}) {
-      for (const ContainerReport& report : reports) keeper_plan.restarts[report.name] = report.restarts + 1;
+    note_lost_runs(**before);
+    for (auto* reports : {&(*before)->init_containers, &(*before)->containers}) {
+      for (ContainerReport& report : *reports) keeper_plan.earlier[report.name] = std::move(report);
     }
   }
   const Result<OpenProcess> keeper = fork_keeper(keeper_plan);

@@ -136,14 +136,7 @@ void ProcessRuntime::write_lost(const Tag& tag) {
   state.phase = "Failed";
   state.reason = "KeeperLost";
   state.message = "the pod's keeper process died; restartPolicy Never does not allow a restart";
-  for (auto* reports : {&state.init_containers, &state.containers}) {
-    for (ContainerReport& report : *reports) {
-      if (report.state.kind != ContainerState::Kind::running) continue;
-      report.state.kind = ContainerState::Kind::terminated;
-      report.state.exit_code = 137;  // as the kubelet sets it if the real one is unknown
-      report.state.reason = "ContainerStatusUnknown";
-    }
-  }
+  note_lost_runs(state);
   const std::error_code error = replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
   if (error && error != std::errc::no_such_file_or_directory) {
     return try_again(pod, "cannot write the state of a pod that ended, trying again", Status::error(error.message()),

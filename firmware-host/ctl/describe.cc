@@ -22,9 +22,10 @@ class Page {
 
   void line(const std::string& label, const std::string& text, int depth = 0) {
     if (text.empty()) return;
-    const std::string head = std::string(static_cast<std::size_t>(depth) * 2, ' ') + label + ":";
-    out_ << head << std::string(head.size() < kLabelWidth ? kLabelWidth - head.size() : 1, ' ') << printable(text)
-         << "\n";
+    const std::size_t indent = static_cast<std::size_t>(depth) * 2;
+    const std::string head = std::string(indent, ' ') + label + ":";
+    const std::size_t width = kLabelWidth + std::min<std::size_t>(indent, 4);
+    out_ << head << std::string(head.size() < width ? width - head.size() : 1, ' ') << printable(text) << "\n";
   }
   void title(const std::string& label, int depth = 0) {
     out_ << std::string(static_cast<std::size_t>(depth) * 2, ' ') << label << ":\n";
@@ -54,18 +55,23 @@ std::string toleration_text(const Json& toleration) {
   return text;
 }
 
-std::string state_text(const Json& status) {
-  for (const auto& [state, detail] : object_field(status, {"state"})) {
-    std::string text = state;
-    const std::string reason = text_field(detail, {"reason"});
-    const std::string message = text_field(detail, {"message"});
-    const std::string code = text_field(detail, {"exitCode"});
-    if (!reason.empty()) text += ", " + reason;
-    if (!code.empty()) text += ", exit code " + code;
-    if (!message.empty()) text += ": " + message;
-    return text;
+// As kubectl shows a ContainerState; `label`: "State" or "Last State".
+void write_state(Page& page, const std::string& label, const Json& states) {
+  for (const auto& [state, title] :
+       {std::pair{"waiting", "Waiting"}, {"running", "Running"}, {"terminated", "Terminated"}}) {
+    const Json* found = states.find(state);
+    if (found == nullptr) continue;
+    const Json& detail = *found;
+    page.line(label, title, 2);
+    for (const auto& [name, key] : {std::pair{"Reason", "reason"},
+                                    {"Message", "message"},
+                                    {"Exit Code", "exitCode"},
+                                    {"Signal", "signal"},
+                                    {"Started", "startedAt"},
+                                    {"Finished", "finishedAt"}}) {
+      page.line(name, text_field(detail, {key}), 3);
+    }
   }
-  return {};
 }
 
 void write_meta(Page& page, const Json& object) {
@@ -76,9 +82,12 @@ void write_meta(Page& page, const Json& object) {
   page.line("Annotations", join_pairs(object_field(object, {"metadata", "annotations"})));
 }
 
-void write_containers(Page& page, const Json& pod) {
-  page.title("Containers");
-  for (const Json& container : list_field(pod, {"spec", "containers"})) {
+// `field`: "containers" or "initContainers"; `statuses`: what the pod's status has of them.
+void write_containers(Page& page, const char* label, const Json& pod, const char* field, const char* statuses) {
+  const Json::Array& containers = list_field(pod, {"spec", field});
+  if (containers.empty()) return;
+  page.title(label);
+  for (const Json& container : containers) {
     const std::string name = text_field(container, {"name"});
     page.title(name, 1);
     page.line("Image", text_field(container, {"image"}), 2);
@@ -86,10 +95,12 @@ void write_containers(Page& page, const Json& pod) {
     page.line("Args", join_texts(list_field(container, {"args"}), " "), 2);
     page.line("Requests", join_pairs(object_field(container, {"resources", "requests"})), 2);
     page.line("Limits", join_pairs(object_field(container, {"resources", "limits"})), 2);
-    for (const Json& status : list_field(pod, {"status", "containerStatuses"})) {
+    for (const Json& status : list_field(pod, {"status", statuses})) {
       if (text_field(status, {"name"}) != name) continue;
-      page.line("State", state_text(status), 2);
-      page.line("Restarts", text_field(status, {"restartCount"}), 2);
+      write_state(page, "State", Json(object_field(status, {"state"})));
+      write_state(page, "Last State", Json(object_field(status, {"lastState"})));
+      page.line("Ready", true_field(status, {"ready"}) ? "True" : "False", 2);
+      page.line("Restart Count", text_field(status, {"restartCount"}), 2);
     }
   }
 }
@@ -97,6 +108,7 @@ void write_containers(Page& page, const Json& pod) {
 void write_pod(Page& page, const Json& pod) {
   write_meta(page, pod);
   page.line("Status", pod_status(pod));
+  page.line("Start Time", text_field(pod, {"status", "startTime"}));
   page.line("Node", text_field(pod, {"status", "nodeName"}));
   page.line("Message", text_field(pod, {"status", "message"}));
   for (const Json& condition : list_field(pod, {"status", "conditions"})) {
@@ -111,7 +123,8 @@ void write_pod(Page& page, const Json& pod) {
     const std::string claim = text_field(volume, {"persistentVolumeClaim", "claimName"});
     page.line("Volume", text_field(volume, {"name"}) + (claim.empty() ? "" : ", claim " + claim));
   }
-  write_containers(page, pod);
+  write_containers(page, "Init Containers", pod, "initContainers", "initContainerStatuses");
+  write_containers(page, "Containers", pod, "containers", "containerStatuses");
   page.block("Scheduler", field(pod, {"status", "scheduler"}));
 }
 

@@ -43,9 +43,9 @@ std::string claim_phase_cell(const Json& claim) {
   return phase.empty() ? "Pending" : phase;
 }
 
-// `member` of the first container that is waiting or has failed.
-std::string container_trouble(const Json& pod, std::string_view member) {
-  for (const Json& container : list_field(pod, {"status", "containerStatuses"})) {
+// `member` of the first container of `statuses` that is waiting or has failed.
+std::string container_trouble(const Json& pod, const char* statuses, std::string_view member) {
+  for (const Json& container : list_field(pod, {"status", statuses})) {
     for (const std::string_view state : {"waiting", "terminated"}) {
       const std::string found = text_field(container, {"state", state, member});
       if (!found.empty() && found != "Completed" && found != "ContainerCreating") return found;
@@ -55,13 +55,20 @@ std::string container_trouble(const Json& pod, std::string_view member) {
 }
 
 std::string pod_message(const Json& pod) {
-  const std::string message = text_field(pod, {"status", "message"});
-  return message.empty() ? container_trouble(pod, "message") : message;
+  std::string message = text_field(pod, {"status", "message"});
+  for (const char* statuses : {"initContainerStatuses", "containerStatuses"}) {
+    if (message.empty()) message = container_trouble(pod, statuses, "message");
+  }
+  return message;
 }
 
+// Until the init containers are done theirs, as kubectl counts (pkg/printers/internalversion/printers.go).
 std::string restarts_cell(const Json& pod) {
+  const bool is_initializing =
+      phase_cell(pod) == "Pending" && !list_field(pod, {"status", "initContainerStatuses"}).empty();
   std::int64_t restarts = 0;
-  for (const Json& container : list_field(pod, {"status", "containerStatuses"})) {
+  for (const Json& container :
+       list_field(pod, {"status", is_initializing ? "initContainerStatuses" : "containerStatuses"})) {
     const Json* count = container.find("restartCount");
     if (count != nullptr && count->is_integer()) restarts += count->as_int();
   }
@@ -216,7 +223,10 @@ std::string pod_status(const Json& pod) {
   if (true_field(pod, {"status", "deleting"})) return "Terminating";
   std::string phase = phase_cell(pod);
   if (phase == "Succeeded" || phase == "Failed") return phase;
-  if (const std::string trouble = container_trouble(pod, "reason"); !trouble.empty()) return trouble;
+  const std::string init = container_trouble(pod, "initContainerStatuses", "reason");
+  if (!init.empty() && init != "PodInitializing") return "Init:" + init;
+  if (const std::string trouble = container_trouble(pod, "containerStatuses", "reason"); !trouble.empty())
+    return trouble;
   if (phase == "Pending" && has_condition(pod, "PodScheduled")) return "Scheduled";
   return phase.empty() ? "Pending" : phase;
 }

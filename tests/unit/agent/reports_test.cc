@@ -28,7 +28,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
   EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
   EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
-  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.4");
+  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.5");
   EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
   EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
   EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
@@ -220,9 +220,15 @@ TEST_F(AgentReports, AStatusThatIsNotAnObjectIsNotPassedOn) {
   run_pod();
   observe(kTag, "{\"phase\":", false);
   EXPECT_EQ(member("nodes/n1/pods/default/web-u1", "phase"), "Pending");
-  observe(kTag, "{\"phase\":\"" + std::string(20'000, 'x') + "\"}", true);
+}
+
+TEST_F(AgentReports, OfAStatusThatIsTooLargeThePhaseIsPassedOnSoThatTheEndOfAPodIsNotLost) {
+  boot();
+  run_pod();
+  observe(kTag, R"({"containerStatuses":")" + std::string(20'000, 'x') + R"(","phase":"Failed"})", true);
   EXPECT_EQ(durable_slot(), "finished");
-  EXPECT_EQ(member("nodes/n1/pods/default/web-u1", "phase"), "Pending");
+  EXPECT_EQ(member("nodes/n1/pods/default/web-u1", "phase"), "Failed");
+  EXPECT_LT(durable(Table::slot, "u1").size(), 2'000u);
 }
 
 class AgentListing : public AgentTest {

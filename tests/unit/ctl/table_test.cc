@@ -34,6 +34,16 @@ TEST(CtlTable, ShowsTheNodeOfARunningPodAndTheReasonOfAPendingOne) {
             "big    Pending   -        0/3 nodes are available\n");
 }
 
+TEST(CtlTable, ShowsWhatAnInitContainerWaitsForAndItsRestartsUntilAllHaveEnded) {
+  const std::string waits = R"({"metadata":{"name":"web"},"status":{"phase":"Pending",
+    "conditions":[{"type":"PodScheduled","status":"True"}],
+    "initContainerStatuses":[{"name":"i","restartCount":4,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}],
+    "containerStatuses":[{"name":"c","restartCount":0,"state":{"waiting":{"reason":"PodInitializing"}}}]}})";
+  const Cells row = table_row(Kind::pod, parsed_json(waits.c_str()), {.wide = true});
+  EXPECT_EQ(row.at(1), "Init:CrashLoopBackOff");
+  EXPECT_EQ(row.at(3), "4");
+}
+
 TEST(CtlTable, PutsTheNamespaceFirstForAllNamespaces) {
   EXPECT_EQ(table_header(Kind::pod, {.with_namespace = true}).front(), "NAMESPACE");
   EXPECT_EQ(table_row(Kind::pod, parsed_json(kRunning), {.with_namespace = true}).front(), "shop");

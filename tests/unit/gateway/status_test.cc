@@ -115,6 +115,33 @@ TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
 
 TEST_F(GatewayTest, APodCreatedAgainIsReportedThoughItsPredecessorWasReportedTheSameLast) {
   start_connected();
+TEST_F(GatewayTest, APodsStatusHasItsContainersAndInitContainersAsTheDeviceSaysAlsoOnceItIsFinishedAndAfterARestart) {
+  start_connected();
+  device("n1");
+  bind_pod("job", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+  const std::string ended = R"("restartCount":3,"state":{"terminated":{"exitCode":3}},"lastState":{}}])";
+  receive(topics.node_pod("n1", "default/job"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Failed","startTime":"2026-01-01T00:00:00Z",)" +
+              R"("initContainerStatuses":[{"name":"i",)" + ended + R"(,"containerStatuses":[{"name":"c",)" + ended +
+              "}",
+          true);
+  const auto status = [this] { return *describe_pod("job").find("object")->find("status"); };
+  const Json reported = status();
+  EXPECT_EQ(reported.string_at("startTime"), "2026-01-01T00:00:00Z");
+  for (const char* member : {"initContainerStatuses", "containerStatuses"}) {
+    ASSERT_NE(reported.find(member), nullptr) << member;
+    EXPECT_EQ(*reported.find(member)->as_array().at(0).find("restartCount"), Json(3));
+  }
+  answer("n1", AnswerType::released);
+  ASSERT_EQ(phase("u1"), Phase::none);
+  restart();
+  for (const char* member : {"initContainerStatuses", "containerStatuses", "startTime", "phase", "nodeName"}) {
+    ASSERT_NE(status().find(member), nullptr) << member;
+    EXPECT_EQ(*status().find(member), *reported.find(member)) << member;
+  }
+}
+
   const auto told = [this] {
     return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const auto& message) {
       return message.topic == topics.events("default") && message.payload.find("FailedScheduling") != std::string::npos;

@@ -76,8 +76,24 @@ TEST_F(RuntimeTest, GivesAPodANewKeeperWhenItsKeeperIsKilled) {
            container(event).find("state")->find("running") != nullptr;
   });
   EXPECT_EQ(phase(again), "Running");
+  const Json* last = container(again).find("lastState")->find("terminated");
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last->string_at("reason"), "ContainerStatusUnknown");
+  EXPECT_EQ(*last->find("exitCode"), Json(137));
   run_while([&] { return alive(tag_) < 3 || output(tag_) != "run\nrun\n"; });
   EXPECT_EQ(alive(tag_), 3u) << "nothing is left of the first run";
+}
+
+TEST_F(RuntimeTest, CountsOnAcrossAKeeperThatIsKilledWhileAContainerWaits) {
+  run(tag_, pod("exit 4", "Always"));
+  const auto is_waiting = [](const Event& event, int least) {
+    return event.kind == "status" && container(event).find("restartCount")->as_int() >= least &&
+           container(event).find("state")->find("waiting") != nullptr;
+  };
+  wait_for([&](const Event& event) { return is_waiting(event, 3); });
+  kill(keeper(), SIGKILL);
+  const Event after = wait_for([&](const Event& event) { return is_waiting(event, 4); });
+  EXPECT_EQ(*container(after).find("lastState")->find("terminated")->find("exitCode"), Json(4));
 }
 
 TEST_F(RuntimeTest, FailsAPodOfPolicyNeverWhenItsKeeperIsKilled) {
