@@ -35,7 +35,7 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
       sweep_(runtime, turn_, log),
       watch_(config_.marks, clock, timers, turn_),
-      answers_(slots_.state(), watch_, topics_, config_.node, turn_),
+      answers_(slots_.state(), watch_, topics_, config_, turn_),
       reporter_(slots_.state(), watch_, config_, topics_, clock, timers, turn_) {
   transport_.set_handler(this);
   runtime_.set_handler(this);
@@ -152,6 +152,9 @@ void Agent::begin_incarnation() {
     retry_ = timers_.at(clock_.now() + kRetryMs, [this] { swept(); });
     return;
   }
+  if (config_.output != nullptr) {
+    for (const Tag& tag : config_.output->kept()) config_.output->drop(tag);
+  }
   for (const auto& [table, key] : std::exchange(discarded_, {})) turn_.store().erase(table, key);
   turn_.store().put(Table::meta, std::string(kBootKey), encode_boot(config_.boot_id, watch_.runs()));
   save_incarnation(fresh);
@@ -215,6 +218,7 @@ void Agent::say_goodbye() {
 // Publishes everything that is sent once per session. The gateway resends requests and compares slots when it sees the
 // birth message, so the subscription comes first.
 void Agent::announce() {
+  answers_.begin_session();
   turn_.after_commit([this] {
     if (!transport_.is_up()) return;
     transport_.subscribe(topics_.node_requests(config_.node), 1);

@@ -48,8 +48,13 @@ void Agent::carry_out(const Request& request) {
   }
   if (decision.answer) {
     answers_.send(request.gateway, *decision.answer);
+    const bool is_released = decision.answer->type == AnswerType::released && !request.keep_output;
+    if (is_released && config_.output != nullptr) {
+      turn_.after_commit([this, tag = Tag{request.uid, request.epoch}] { config_.output->drop(tag); });
+    }
   } else if (request.type == RequestType::list) {
     if (is_told_of_lost_time(request)) return;
+    answers_.send_kept(request);
     if (config_.time_floor != nullptr && request.time > 0) config_.time_floor->note_told(request.time);
     answers_.send_page(request);
     if (request.report) report();
@@ -178,7 +183,9 @@ void Agent::on_status(const Tag& tag, const std::string& status, bool finished) 
 }
 
 void Agent::stop(const Tag& tag) {
-  if (slots_.find(tag, SlotState::stopping) == nullptr) return;
+  const Slot* stopping = slots_.find(tag, SlotState::stopping);
+  if (stopping == nullptr) return;
+  if (stopping->keep_output && config_.output != nullptr) config_.output->keep(tag);
   runtime_.stop(tag, slots_.live(tag.uid).grace_ms);
 }
 

@@ -6,9 +6,9 @@
 
 namespace berth {
 
-Answers::Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const std::string& node,
+Answers::Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const AgentConfig& config,
                  Turn& turn)
-    : state_(state), topics_(topics), node_(node), outbox_(turn, [&watch](std::vector<Answer> answers) {
+    : state_(state), topics_(topics), config_(config), outbox_(turn, [&watch](std::vector<Answer> answers) {
         // Here, after the commit of what they tell.
         for (Answer& answer : answers) answer.at = watch.at();
         return encode_all(answers);
@@ -16,7 +16,7 @@ Answers::Answers(const NodeState& state, const RollbackWatch& watch, const Topic
 
 void Answers::send(const std::string& gateway, Answer answer) {
   Message message;
-  message.topic = topics_.answers(gateway, node_);
+  message.topic = topics_.answers(gateway, config_.node);
   // Two gateway stores may have given the same epoch to different pods; then the uid is needed.
   const bool is_shared = std::any_of(state_.slots.begin(), state_.slots.end(), [&answer](const auto& slot) {
     return slot.second.epoch == answer.epoch && slot.first != answer.uid;
@@ -33,6 +33,20 @@ void Answers::send(const ReplyTo& to, AnswerType type, const std::string& uid, c
   answer.epoch = to.epoch;
   answer.reason = reason;
   send(to.gateway, std::move(answer));
+}
+
+void Answers::send_kept(const Request& list) {
+  if (config_.output == nullptr || has_sent_kept_ || list.protocol < kTellsKept) return;
+  has_sent_kept_ = true;
+  for (const Tag& tag : config_.output->kept()) {
+    if (state_.slots.contains(tag.uid)) continue;  // its own Release will say
+    Answer answer(AnswerType::kept);
+    answer.incarnation = state_.incarnation;
+    answer.gateway_id = list.gateway_id;
+    answer.uid = tag.uid;
+    answer.epoch = tag.epoch;
+    send(list.gateway, std::move(answer));
+  }
 }
 
 void Answers::send_page(const Request& request) { send(request.gateway, listing_.page(state_, request)); }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/agent/listing.h"
+#include "core/agent/reports.h"
 #include "core/agent/rollback_watch.h"
 #include "core/agent/rules.h"
 #include "core/handshake/epoch.h"
@@ -25,21 +26,26 @@ struct ReplyTo {
 class Answers {
  public:
   // All references must outlive this.
-  Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const std::string& node,
+  Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const AgentConfig& config,
           Turn& turn);
+
+  void begin_session() { has_sent_kept_ = false; }
 
   void send(const std::string& gateway, Answer answer);
   // An answer about the pod `uid`.
   void send(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason);
   // The page that this List asks for.
   void send_page(const Request& request);
+  // Once a session, beside the first page: whose output is kept. The Release that was to end it may have been lost.
+  void send_kept(const Request& list);
 
  private:
   const NodeState& state_;
   const Topics& topics_;
-  const std::string& node_;
+  const AgentConfig& config_;
   Outbox<Answer> outbox_;
   Listing listing_;
+  bool has_sent_kept_ = false;
 };
 
 }  // namespace berth

@@ -28,6 +28,8 @@ Slot read_slot(Fields& fields, const Json& json) {
   slot.pod = fields.object_text("pod");
   slot.volumes = fields.volumes("volumes");
   if (fields.has("handle")) slot.handle = fields.text("handle");
+  const Json* keep = json.find("keepOutput");
+  slot.keep_output = keep != nullptr && *keep == Json(true);
   const Json* finished = json.find("finishedBeforeStop");
   slot.finished_before_stop = finished != nullptr && finished->is_bool() && finished->as_bool();
   slot.promise_ms = fields.millis("promiseMs");
@@ -132,6 +134,7 @@ std::string encode(const Slot& slot) {
   if (!slot.volumes.empty()) json.set("volumes", to_json(slot.volumes));
   if (!slot.handle.empty()) json.set("handle", slot.handle);
   if (slot.finished_before_stop) json.set("finishedBeforeStop", true);
+  if (slot.keep_output) json.set("keepOutput", true);
   json.set("promiseMs", std::to_string(slot.promise_ms));
   json.set("deadline", std::to_string(slot.deadline));
   std::string text = json.dump();

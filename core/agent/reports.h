@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/agent/admission.h"
+#include "core/agent/output_archive.h"
 #include "core/agent/rules.h"
 #include "core/api/metadata.h"
 #include "core/api/taint.h"
@@ -31,6 +32,7 @@ struct AgentConfig {
   Millis certificate_end = 0;   // when the certificate that the device connects with expires, wall time; 0: none
   StoreMarks* marks = nullptr;  // outlives the agent; null: an older copy of the store is not noticed by itself (N8)
   TimeFloor* time_floor = nullptr;  // outlives the agent; null: the time that a gateway says is ignored (N9)
+  OutputArchive* output = nullptr;  // none: what pods wrote goes with their slots
 };
 
 // Identifies the sender of a report: the agent's store, the boot, and the connection.

@@ -199,6 +199,7 @@ std::vector<std::string> apply(NodeState& state, const Request& request, const N
   } else if (decision.event) {
     Slot& slot = state.slots.at(request.uid);
     slot.finished_before_stop = slot.state == SlotState::finished;
+    slot.keep_output = slot.finished_before_stop && request.keep_output;
     slot.state = apply(slot.state, *decision.event);
   }
   std::vector<std::string> dropped;

@@ -30,6 +30,7 @@ struct Slot {
   std::vector<BoundVolume> volumes;
   std::string handle;                 // the runtime's, once started
   bool finished_before_stop = false;  // S8: a stopping slot that had finished holds no resources
+  bool keep_output = false;           // stopping: what it wrote outlives the slot
   Millis promise_ms = 0;              // N5: how long preparing and prepared may last, from admission
   Millis deadline = 0;                // when the promise ends, on the clock of the boot in which it was admitted
   std::string status;                 // finished: the last observed status, JSON text

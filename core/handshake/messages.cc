@@ -26,14 +26,15 @@ constexpr std::array<EnumName<RequestType>, 5> kRequestTypes{{{RequestType::pre_
                                                               {RequestType::release, "Release"},
                                                               {RequestType::list, "List"},
                                                               {RequestType::heartbeat, "Heartbeat"}}};
-constexpr std::array<EnumName<AnswerType>, 8> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
+constexpr std::array<EnumName<AnswerType>, 9> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
                                                             {AnswerType::bound, "Bound"},
                                                             {AnswerType::released, "Released"},
                                                             {AnswerType::rejected, "Rejected"},
                                                             {AnswerType::stale, "Stale"},
                                                             {AnswerType::superseded, "Superseded"},
                                                             {AnswerType::hello, "Hello"},
-                                                            {AnswerType::slots, "Slots"}}};
+                                                            {AnswerType::slots, "Slots"},
+                                                            {AnswerType::kept, "Kept"}}};
 constexpr std::array<EnumName<SlotState>, 6> kSlotStates{{{SlotState::none, "none"},
                                                           {SlotState::preparing, "preparing"},
                                                           {SlotState::prepared, "prepared"},
@@ -154,6 +155,7 @@ Members members_of(const Request& request) {
   }
   if (!request.seen.is_zero()) members.emplace_back("seen", seen_text(request));
   if (request.report) members.emplace_back("report", "true");
+  if (request.keep_output) members.emplace_back("keepOutput", "true");
   if (request.type == RequestType::heartbeat) {
     members.emplace_back("sequence", text_of(std::to_string(request.sequence)));
   }
@@ -221,6 +223,9 @@ Result<Request> read_request(Fields& fields) {
     if (fields.has("seen")) read_seen(fields, request);
     if (fields.has("proof")) request.proof = fields.id("proof");
     if (fields.has("time")) request.time = read_time(fields);
+  }
+  if (request.type == RequestType::release) {
+    request.keep_output = fields.has("keepOutput") && *fields.find("keepOutput") == Json(true);
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (!fields.ok()) return fields.status();

@@ -47,13 +47,15 @@ struct Request {
   Epoch seen = {};                        // ... such an Answer::at was heard; zero: nothing is to be compared (N8)
   std::string proof;                      // list: to be kept with gateway_id, and returned in superseded; empty: none
   Millis time = 0;                        // list: the sender's wall clock (N9); 0: it is not set
+  bool keep_output = false;               // release: the pod is finished, and its object stays
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}
 };
 
 // Node -> gateway.
-enum class AnswerType { pre_bound, bound, released, rejected, stale, superseded, hello, slots };
+// kept: asked for by nothing; the output of this uid and epoch is kept here.
+enum class AnswerType { pre_bound, bound, released, rejected, stale, superseded, hello, slots, kept };
 
 enum class SlotState { none, preparing, prepared, running, stopping, finished };
 

@@ -21,7 +21,9 @@ struct ProtocolVersion {
 
 // Of this program. With another major one, count up the form in core/api/packed.cc: stored nodes are made again, since
 // which of them are served has changed.
-inline constexpr ProtocolVersion kProtocol{1, 4};
+inline constexpr ProtocolVersion kProtocol{1, 5};
+// From this one on a gateway understands Kept.
+inline constexpr ProtocolVersion kTellsKept{1, 5};
 
 std::string to_text(const ProtocolVersion& version);  // "<major>.<minor>"
 // The member "protocol" of a message; null: absent, which means 1.0. An error names the member.

@@ -60,7 +60,8 @@ std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer
     case AnswerType::stale: return answer.high >= mine.epoch ? std::optional(stale) : std::nullopt;
     case AnswerType::superseded:  // never changes a row: the gateway raises its term and resends
     case AnswerType::hello:
-    case AnswerType::slots: return std::nullopt;
+    case AnswerType::slots:
+    case AnswerType::kept: return std::nullopt;
   }
   return std::nullopt;
 }

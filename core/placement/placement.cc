@@ -19,6 +19,7 @@ Placement::Placement(const PlacementContext& context)
       scheduler_(context.clock, context.objects, pods_,
                  {context.options.queue, context.options.seed, {}, &context.metrics, make_fast_path(), &context.log}),
       sender_(context, state_.epochs),
+      output_(context, state_, sender_),
       listings_(context, sender_),
       changes_(context.objects, context.mirror, scheduler_.queue()),
       refusals_(context, scheduler_, changes_),
@@ -30,7 +31,7 @@ Placement::Placement(const PlacementContext& context)
                        refusals_}),
       twins_(context, state_, listings_,
              [this](const std::string& node, const std::string& why) { nodes_.quarantine(node, Hold::twins, why); }),
-      pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_}),
+      pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_, output_}),
       recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
       pod_admission_(context, scheduler_),
       adoption_(context, {state_, volumes_, releases_, lifecycle_, pods_, pod_admission_}),
@@ -83,6 +84,7 @@ void Placement::take_answer(Answer answer) {
   nodes_.note_position(answer);
   nodes_.apply_change(answer.node, context_.nodes.on_sign_of_life(answer.node, answer.incarnation));
   if (answer.type == AnswerType::superseded) return takeover_.take_superseded(answer);
+  if (answer.type == AnswerType::kept) return output_.take(answer);
   if (answer.type == AnswerType::slots) {
     takeover_.note_slots(answer);
     return comparison_.take_slots(answer);

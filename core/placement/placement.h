@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/placement/comparison.h"
+#include "core/placement/kept_output.h"
 #include "core/placement/refusal_watch.h"
 #include "core/placement/retirement.h"
 #include "core/placement/status_sweep.h"
@@ -89,6 +90,7 @@ class Placement final : private PlacementEvents {
   Scheduler scheduler_;
   PlacementState state_;
   RequestSender sender_;
+  KeptOutput output_;
   Listings listings_;
   ObjectChanges changes_;
   RefusalWatch refusals_;

@@ -117,6 +117,7 @@ void PodRegistry::finish_removal(const std::string& key) {
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
   forget_position(context_, pod->uid());
+  parts_.output.pod_gone(*entry);
   context_.mirror.past().remember_gone(key, pod->manifest().json());
   context_.objects.pods().erase(key);
   context_.publisher.part_from(key);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/placement/context.h"
+#include "core/placement/kept_output.h"
 #include "core/placement/object_changes.h"
 #include "core/placement/pod_lifecycle.h"
 #include "core/placement/release_list.h"
@@ -22,6 +23,7 @@ class PodRegistry final : public SchedulerHost {
     ReleaseList& releases;
     ObjectChanges& changes;
     PodLifecycle& lifecycle;
+    KeptOutput& output;
   };
   // All outlive it; the scheduler, which calls it, may be made after it.
   PodRegistry(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

@@ -1,5 +1,6 @@
 // What a row asks of its device, and the device's answers to it.
 #include "core/json/utf8.h"
+#include "core/placement/kept_output.h"
 #include "core/placement/pod_lifecycle.h"
 
 namespace berth {
@@ -23,7 +24,10 @@ void PodLifecycle::request(Binding& binding) {
       binding.edit().prebind_sent = context_.clock.now();
       break;
     case Phase::bind: message.type = RequestType::bind; break;
-    case Phase::release: message.type = RequestType::release; break;
+    case Phase::release:
+      message.type = RequestType::release;
+      message.keep_output = KeptOutput::is_wanted(context_.objects, row.uid);
+      break;
     case Phase::bound:
     case Phase::none: return;  // nothing is asked
   }

@@ -11,6 +11,7 @@
 #include "core/agent/agent.h"
 #include "core/agent/records.h"
 #include "firmware-host/agent/exit_codes.h"
+#include "firmware-host/agent/output_files.h"
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/agent/settings.h"
 #include "firmware-host/broker_connection.h"
@@ -137,7 +138,11 @@ class AgentApp {
       if (volume.mount_point) config.mount_points.push_back(volume.path);
     }
     runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
-    if (Status opened = runtime_->open(); !opened.is_success()) return fail(kExitMachine, "cannot start", opened);
+    output_.emplace(state_->file("output"), state_->file("pods"), OutputFiles::Limits{}, log_);
+    settings_.agent.output = &*output_;
+    for (const Status& opened : {runtime_->open(), output_->open()}) {
+      if (!opened.is_success()) return fail(kExitMachine, "cannot start", opened);
+    }
     return kExitOk;
   }
 
@@ -218,6 +223,7 @@ class AgentApp {
   std::unique_ptr<SqliteStore> store_;
   std::optional<MarkFile> marks_;
   std::unique_ptr<ProcessRuntime> runtime_;
+  std::optional<OutputFiles> output_;
   std::optional<TimeFile> time_file_;    // with TLS
   std::optional<TimeFloor> time_floor_;  // likewise
   std::unique_ptr<MqttTransport> transport_;

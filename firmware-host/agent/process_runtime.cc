@@ -50,15 +50,6 @@ Status find_volume(const BoundVolume& volume, const ProcessRuntimeConfig& config
                          ", which its mount_point: true demands: mount the disk");
 }
 
-// "<uid><separator><epoch>"
-std::optional<Tag> parse_tag(std::string_view text, char separator) {
-  const std::size_t middle = text.rfind(separator);
-  if (middle == std::string_view::npos || middle == 0) return std::nullopt;
-  const Result<Epoch> epoch = parse_epoch(text.substr(middle + 1));
-  if (!epoch) return std::nullopt;
-  return Tag{std::string(text.substr(0, middle)), *epoch};
-}
-
 // "<uid>/<epoch>" of "<fleet>/<node>/<uid>/<epoch>"
 std::string_view without_node(std::string_view text) {
   for (int level = 0; level < 2; ++level) text.remove_prefix(std::min(text.find('/'), text.size() - 1) + 1);
@@ -66,14 +57,6 @@ std::string_view without_node(std::string_view text) {
 }
 
 }  // namespace
-
-bool is_plain(const std::string& uid) {
-  const auto is_good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_';
-  };
-  return !uid.empty() && uid.size() <= 200 && uid.front() != '.' && std::all_of(uid.begin(), uid.end(), is_good);
-}
 
 ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock,
                                Timers& timers, Log& log)
@@ -102,9 +85,7 @@ Status ProcessRuntime::open() {
   return Status::ok();
 }
 
-std::string ProcessRuntime::directory_of(const Tag& tag) const {
-  return config_.root + "/" + tag.uid + "@" + to_text(tag.epoch);
-}
+std::string ProcessRuntime::directory_of(const Tag& tag) const { return config_.root + "/" + directory_name(tag); }
 
 std::vector<std::string> ProcessRuntime::texts_of(const Tag& tag) const {
   std::vector<std::string> texts = {tag_text(config_.fleet, config_.node, tag)};
@@ -138,7 +119,7 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
   std::set<Tag> tags;
   std::error_code error;
   for (std::filesystem::directory_iterator at(config_.root, error), end; !error && at != end; at.increment(error)) {
-    if (const auto tag = parse_tag(at->path().filename().string(), '@')) tags.insert(*tag);
+    if (const auto tag = tag_of_directory(at->path().filename().string())) tags.insert(*tag);
   }
   if (error) return Status::error("cannot read " + config_.root + ": " + error.message());
   const std::string prefix = config_.fleet + "/" + config_.node + "/";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "firmware-host/agent/pod_directory.h"
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/fd_watch.h"
 
@@ -35,8 +36,5 @@ struct ProcessRuntime::Pod {
 
 inline constexpr Millis kRetry = 1000;                     // after an operation that could not be carried out
 inline constexpr const char* kTrashDirectory = "/.trash";  // below the root
-
-// Whether the uid can be part of a directory's name.
-bool is_plain(const std::string& uid);
 
 }  // namespace berth

@@ -63,7 +63,8 @@ std::uint8_t to_bit(const std::optional<Answer>& answer) {
     case AnswerType::stale: return kStale;
     case AnswerType::hello: return kHello1;
     case AnswerType::superseded:
-    case AnswerType::slots: return kAnswerBits;
+    case AnswerType::slots:
+    case AnswerType::kept: return kAnswerBits;
   }
   return kAnswerBits;
 }

@@ -108,6 +108,16 @@ Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string
   return {};
 }
 
+Breach find_kept_output_without_object(const Gateway& gateway, const std::string& node, const std::vector<Tag>& kept) {
+  for (const Tag& tag : kept) {
+    const PodEntry* entry = gateway.objects().pods().find_by_uid(tag.uid);
+    const std::string what = "node " + node + " keeps output of " + tag.uid + "@" + to_text(tag.epoch);
+    if (entry == nullptr) return what + ", which has no object";
+    if (!entry->finished) return what + ", which has not finished";
+  }
+  return {};
+}
+
 Breach find_node_status_difference(const std::string& node, const NodeState& state,
                                    const std::map<std::string, std::string>& retained) {
   const Topics topics(kFleet);

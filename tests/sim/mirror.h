@@ -6,8 +6,10 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/agent/rules.h"
+#include "core/agent/runtime.h"
 #include "core/handshake/topics.h"
 #include "tests/sim/invariants.h"
 #include "tests/sim/process.h"
@@ -39,6 +41,8 @@ class Reader final : private Transport::Handler {
 
 Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string, std::string>& retained,
                               const Reader& reader);
+// Output that a device keeps of a pod whose object is gone, or has not finished there (P7).
+Breach find_kept_output_without_object(const Gateway& gateway, const std::string& node, const std::vector<Tag>& kept);
 Breach find_node_status_difference(const std::string& node, const NodeState& state,
                                    const std::map<std::string, std::string>& retained);
 

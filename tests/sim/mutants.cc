@@ -37,6 +37,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n2, "N2", "hi is lost at each start"},
       {Mutant::n3, "N3", "Bound is sent regardless of the slot"},
       {Mutant::n4, "N4", "Released is sent before the workload has stopped"},
+      {Mutant::n4_output, "N4o", "no Release ends what is kept of a pod's output"},
       {Mutant::n5, "N5", "a promise is kept far longer than requested"},
       {Mutant::n6, "N6", "statuses that the broker retains are not read, and the gateway clears none"},
       {Mutant::n7, "N7", "nobody asks whose the store is"},
@@ -139,6 +140,7 @@ Answer misread(Answer answer, const Row* row, const ProofKey& key, Mutant mutant
 
 Request misread(Request request, const std::string& own_incarnation, Mutant mutant) {
   if (mutant == Mutant::n1 && !request.incarnation.empty()) request.incarnation = own_incarnation;
+  if (mutant == Mutant::n4_output && request.type == RequestType::release) request.keep_output = true;
   if (mutant == Mutant::n5) request.promise_ms *= 1000;
   if (mutant == Mutant::n8_told) request.seen = {};
   return request;

@@ -20,6 +20,7 @@ enum class Mutant {
   n2,
   n3,
   n4,
+  n4_output,
   n5,
   n6,
   n7,

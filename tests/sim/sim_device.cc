@@ -23,6 +23,7 @@ SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name
                 [this](const std::string& uid) { this->world().on_ended(uid); }}),
       marks_(world, Mutant::n8) {
   config_.marks = &marks_;
+  config_.output = &output_;
   world.witness.add_device(this->name(), config_.node, to_resources(config_.capacity), runtime_);
 }
 

@@ -10,6 +10,7 @@
 #include "core/agent/agent.h"
 #include "tests/sim/process.h"
 #include "tests/sim/sim_marks.h"
+#include "tests/sim/sim_output.h"
 #include "tests/sim/sim_runtime.h"
 
 namespace berth::sim {
@@ -40,6 +41,7 @@ class SimDevice final : public Process {
   // It is set up as another device: what it held is gone.
   void retire();
   SimRuntime& runtime() { return runtime_; }
+  const SimOutput& output() const { return output_; }
 
  private:
   void forget_at_start() override;
@@ -61,6 +63,7 @@ class SimDevice final : public Process {
 
   AgentConfig config_;
   SimRuntime runtime_;
+  SimOutput output_;
   SimMarks marks_;
   SimTime time_;
   std::unique_ptr<TimeFloor> time_floor_;

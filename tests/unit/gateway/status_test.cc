@@ -113,7 +113,7 @@ TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
   EXPECT_EQ(say("d/x999", "Normal", "Scheduled"), "nothing");
 }
 
-TEST_F(GatewayTest, APodCreatedAgainIsReportedThoughItsPredecessorWasReportedTheSameLast) {
+TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
   start_connected();
 TEST_F(GatewayTest, APodsStatusHasItsContainersAndInitContainersAsTheDeviceSaysAlsoOnceItIsFinishedAndAfterARestart) {
   start_connected();
@@ -140,29 +140,6 @@ TEST_F(GatewayTest, APodsStatusHasItsContainersAndInitContainersAsTheDeviceSaysA
     ASSERT_NE(status().find(member), nullptr) << member;
     EXPECT_EQ(*status().find(member), *reported.find(member)) << member;
   }
-}
-
-  const auto told = [this] {
-    return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const auto& message) {
-      return message.topic == topics.events("default") && message.payload.find("FailedScheduling") != std::string::npos;
-    });
-  };
-  apply(pod("p", "u1", "64Mi"));
-  ASSERT_EQ(told(), 1) << "there is no node";
-  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
-  apply(pod("p", "u2", "64Mi"));
-  EXPECT_EQ(told(), 2);
-}
-
-TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
-  start_connected();
-  device("n1");
-  bind_pod("web", "u1", "n1");
-  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
-  receive(topics.node_pod("n1", "default/web"),
-          R"({"uid":"u1","epoch":")" + epoch + R"(","incarnation":"i1","slot":"running","phase":"Running"})", true);
-  EXPECT_EQ(gateway->objects().pods().find("default/web")->observed.text(),
-            R"({"epoch":")" + epoch + R"(","phase":"Running"})");
 }
 
 TEST_F(GatewayTest, StatusTellsWhichDamagedStoresStandAside) {
