@@ -10,8 +10,7 @@ namespace {
 
 const std::string kOrphan = "~";  // before the key of an orphan in a listing of pods: behind all names
 constexpr std::size_t kObjectBytes = 56 * 1024;
-constexpr std::size_t kMaxWaitedFor = 100;     // nodes that adopt mode waits for, in a status
-constexpr std::size_t kEventBytes = 6 * 1024;  // of describe, newest kept; an answer is at most 64 KiB
+constexpr std::size_t kMaxWaitedFor = 100;  // nodes that adopt mode waits for, in a status
 
 // An object that would not fit into the answer beside its events: what can be read elsewhere is left out, and named.
 Json fit(Json object) {
@@ -21,8 +20,8 @@ Json fit(Json object) {
     if (object.dump().size() <= kObjectBytes || inside == nullptr || inside->find(key) == nullptr) return;
     inside->erase(key);
     omitted.push_back(std::string(part) + "." + std::string(key));
-  leave_out("status", "initContainerStatuses");
   };
+  leave_out("status", "initContainerStatuses");
   leave_out("status", "containerStatuses");
   leave_out("metadata", "annotations");
   leave_out("spec", "containers");
@@ -65,14 +64,15 @@ Json Api::answer(const Json& request) {
   if (op == "adopt") return adopt(request);
   if (op == "get") return get(request);
   if (op == "describe") return describe_object(request);
+  if (op == "events") return events(request);
   if (op == "explain") return explain(request);
   if (op == "plan") return plan(request);
   if (op == "waiting") return waiting(request);
   if (op == "allow") return allow(request);
   if (op == "reject") return reject(request);
-  return api_failure(
-      "op: \"" + op +
-      "\" is not one of apply, delete, forget, adopt, get, describe, explain, plan, waiting, allow, reject, status");
+  return api_failure("op: \"" + op +
+                     "\" is not one of apply, delete, forget, adopt, get, describe, events, explain, plan, waiting, "
+                     "allow, reject, status");
 }
 
 Json Api::apply(const Json& request) {
@@ -185,27 +185,7 @@ Json Api::describe_object(const Json& request) const {
     return ok != nullptr && *ok == Json(true) ? api_failure("name: missing; describe shows one object") : reply;
   }
   const KindName* kind = kind_of(request);
-  Json events = Json::array();
-  if (kind->kind == Kind::pod || kind->kind == Kind::node) {
-    const std::string key = key_of_request(*kind, request);
-    const std::vector<PodEventRecord> known =
-        context_.publisher.events_of(kind->kind == Kind::pod ? key : RetainedPublisher::node_events(key));
-    std::size_t bytes = 0;
-    auto first = known.end();
-    while (first != known.begin()) {
-      bytes += std::prev(first)->message.size() + std::prev(first)->reason.size() + 128;
-      if (bytes > kEventBytes) break;
-      --first;
-    }
-    for (; first != known.end(); ++first) {
-      const PodEventRecord& event = *first;
-      Json json = Json::object();
-      json.set("type", event.type.get()).set("reason", event.reason.get()).set("message", event.message);
-      json.set("time", std::to_string(event.wall)).set("count", event.count);
-      events.push_back(std::move(json));
-    }
-  }
-  return reply.set("events", std::move(events));
+  return reply.set("events", events_of(kind->kind, key_of_request(*kind, request)));
 }
 
 Json Api::status() const {

@@ -24,6 +24,9 @@ class Api {
   Json describe_object(const Json& request) const;
   Json status() const;
   Json retire(const Json& request);
+  // api_events.cc
+  Json events(const Json& request) const;
+  Json events_of(Kind kind, const std::string& key) const;
   // api_adopt.cc
   Json adopt(const Json& request);
   Json end_adopt_mode();

@@ -96,7 +96,7 @@ void DesiredInbox::tell_past(Kind kind, const std::string& key) {
   context_.log.write(Level::warn,
                      is_last ? "retained order ignored; further ones are not logged" : "retained order ignored",
                      {{"kind", std::string(describe(kind).name)}, {"name", key}, {"reason", why}});
-  if (kind == Kind::pod) context_.publisher.event({key, "Warning", "OrderIgnored", why});
+  if (kind == Kind::pod) context_.events.record({Kind::pod, key, "Warning", "OrderIgnored", why, {}});
 }
 
 // `text`: the same as `json`, compact.

@@ -31,10 +31,12 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       nodes_(store, clock, options_.node_limits),
       identity_(store),
       mirror_(turn_, topics_, clock, store, objects_, identity_, options_.gateway),
+      events_(turn_, topics_, clock, store),
       admission_{store},
       context_{options_, clock,  store,     timers,   log,
                random_,  turn_,  topics_,   metrics_, admission_,
-               objects_, nodes_, identity_, mirror_,  mirror_.publisher()},
+               objects_, nodes_, identity_, mirror_,  mirror_.publisher(),
+               events_},
       placement_(context_),
       orders_(context_, placement_),
       view_(context_, placement_),
@@ -104,6 +106,9 @@ Status Gateway::load_record(const RecordView& record) {
       if (record.key.starts_with(PastOrders::kRecords)) return mirror_.past().load(record);
       if (record.key == VolumeBinder::kRecord) return placement_.load(record);
       return Status::error("stored meta \"" + std::string(record.key) + "\" is not known");
+    case Table::queue:
+      if (record.key.starts_with(EventRecorder::kRecords)) return events_.load(record);
+      return placement_.load(record);
     default: return placement_.load(record);
   }
 }
@@ -117,10 +122,10 @@ Status Gateway::finish_turn() {
   if (placement_.schedule_pending()) turn_again();
   dispatcher_.end_turn();
   identity_.save();
-  // Positions go with what is written anyway.
-  if (!saving_writes_ && context_.store.next_position() != position_) {
-    save_positions(context_, placement_.scheduler().queue(), false);
-  }
+  // Positions go with what is written anyway, and so do events if that is soon.
+  const bool writes = context_.store.next_position() != position_;
+  if (!saving_writes_ && writes) save_positions(context_, placement_.scheduler().queue(), false);
+  if (!saving_writes_) events_.save(writes);
   if (std::exchange(ticked_, false)) context_.publisher.tick();
   // Before the barrier is back nothing is published: it is not known what the broker retains, and all will be marked.
   if (mirror_.barrier().is_synced()) publish();
@@ -160,6 +165,7 @@ void Gateway::tick() {
   ticked_ = true;
   tick_ = context_.timers.at(context_.clock.now() + kTickMs, [this] { tick(); });
   watch_.tick();
+  events_.expire();
   placement_.scheduler().queue().flush();
   placement_.nodes().check_silence();
   placement_.nodes().end_backoffs();
@@ -210,6 +216,7 @@ void Gateway::follow(std::uint64_t term) {
 void Gateway::say_goodbye() {
   save_positions(context_, placement_.scheduler().queue(), true);
   placement_.pods().save_deferred();
+  events_.save_all();
   watch_.mark();
 }
 

@@ -99,6 +99,7 @@ class Gateway final : public Transport::Handler {
   Nodes nodes_;
   IdentityRecord identity_;
   Mirror mirror_;
+  EventRecorder events_;
   AdmissionPolicy admission_;
   PlacementContext context_;
   Placement placement_;

@@ -20,7 +20,7 @@ Mirror::Mirror(Turn& turn, const Topics& topics, const Clock& clock, Store& stor
       turn_(turn),
       objects_(objects),
       identity_(identity),
-      publisher_(turn, topics, clock),
+      publisher_(turn, topics),
       superseded_(store),
       past_(store),
       barrier_(turn, topics, gateway) {}

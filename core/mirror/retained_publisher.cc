@@ -7,8 +7,6 @@ namespace {
 // The status of a pod that is bound in less than a second is published once, whenever in a second that began.
 constexpr int kTicksOfPassing = 2;
 
-std::string text_of(const Json& value) { return value.dump(); }
-
 // The next one, round robin: an object that changes often holds up no other.
 std::set<std::pair<Kind, std::string>>::iterator behind(const std::set<std::pair<Kind, std::string>>& named,
                                                         const std::pair<Kind, std::string>& last) {
@@ -17,12 +15,6 @@ std::set<std::pair<Kind, std::string>>::iterator behind(const std::set<std::pair
 }
 
 }  // namespace
-
-RetainedPublisher::RetainedPublisher(Turn& turn, const Topics& topics, const Clock& clock)
-    : turn_(turn),
-      topics_(topics),
-      clock_(clock),
-      events_out_(turn, [](const std::vector<Members>& events) { return lists_of(events, {"reason", "time"}); }) {}
 
 // Mirrors and statuses alternate: neither waits for all of the other.
 void RetainedPublisher::publish(const Contents& contents, std::size_t capacity, const std::function<bool()>& enough) {
@@ -74,47 +66,6 @@ void RetainedPublisher::tick() {
   for (auto& [waiting, ticks] : passing_) {
     if (++ticks >= kTicksOfPassing) dirty_.insert(waiting);
   }
-}
-
-void RetainedPublisher::event(PodEventRecord event, const std::string& node) {
-  event.wall = clock_.wall();
-  if (const auto found = last_event_.find(event.pod); found != last_event_.end()) {
-    PodEventRecord& last = events_[found->second - forgotten_];
-    if (last.reason == event.reason && last.message == event.message) {
-      // A pod that stays pending for one reason is published once, and counted here.
-      ++last.count;
-      last.wall = event.wall;
-      return;
-    }
-  }
-  const std::string& pod = event.pod;
-  const std::size_t slash = pod.find('/');
-  Members said{{"name", text_of(pod.substr(slash + 1))}, {"reason", text_of(event.reason.get())}};
-  if (slash == 0) said.emplace_back("kind", text_of("Node"));
-  if (event.type != "Normal") said.emplace_back("type", text_of(event.type.get()));
-  said.emplace_back(node.empty() ? "message" : "node", text_of(node.empty() ? event.message : node));
-  said.emplace_back("time", text_of(std::to_string(event.wall)));
-  Message envelope;
-  envelope.topic = topics_.events(slash == 0 ? "default" : pod.substr(0, slash));
-  envelope.qos = 0;
-  events_out_.send(std::move(envelope), std::move(said));
-
-  last_event_[event.pod] = forgotten_ + events_.size();
-  events_.push_back(std::move(event));
-  if (events_.size() > kMaxEvents) {
-    const auto oldest = last_event_.find(events_.front().pod);
-    if (oldest != last_event_.end() && oldest->second == forgotten_) last_event_.erase(oldest);
-    events_.pop_front();
-    ++forgotten_;
-  }
-}
-
-std::vector<PodEventRecord> RetainedPublisher::events_of(const std::string& pod_key) const {
-  std::vector<PodEventRecord> found;
-  for (const PodEventRecord& event : events_) {
-    if (event.pod == pod_key) found.push_back(event);
-  }
-  return found;
 }
 
 }  // namespace berth

@@ -1,17 +1,14 @@
-// RetainedPublisher: what the gateway publishes: status/ and desired/ (the mirror), both retained, and events/. Keeps
-// the last events in memory for describe.
+// RetainedPublisher: what the gateway publishes and the broker retains: status/ and desired/ (the mirror).
 //
 // A retained message is pending by the name of its object, not by its payload: the payload is asked for when the send
 // window has capacity. So what waits for a slow broker takes one name for each object, however often that changes, and
 // each topic gets its newest payload last. The mirror of an object is published before its status, and cleared after
 // it: while the broker has the mirror, a gateway that starts without its store learns of the name, and clears what else
 // is retained for it. Nothing depends on the order of other topics. When the link breaks, the broker may still have the
-// payloads that the pending ones would have replaced; SupersededOrders knows which of those are orders. An event leaves
-// with its turn whatever the capacity: it is published once, and nothing can replace it.
+// payloads that the pending ones would have replaced; SupersededOrders knows which of those are orders.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -22,31 +19,17 @@
 #include <vector>
 
 #include "core/api/kind.h"
-#include "core/clock.h"
-#include "core/handshake/lists.h"
 #include "core/handshake/topics.h"
 #include "core/json/json.h"
-#include "core/outbox.h"
-#include "core/text.h"
 #include "core/turn.h"
 
 namespace berth {
 
-struct PodEventRecord {
-  Text pod;     // "<namespace>/<name>", or node_events() of a node
-  Text type;    // "Normal", "Warning"
-  Text reason;  // "Scheduled", "FailedScheduling", ...
-  std::string message;
-  Millis wall = 0;
-  int count = 1;  // equal neighbours are counted, not repeated
-};
-
 class RetainedPublisher {
  public:
-  static constexpr std::size_t kMaxEvents = 1000;
   static constexpr std::string_view kMirrorMark = "mirror/";
 
-  RetainedPublisher(Turn& turn, const Topics& topics, const Clock& clock);
+  RetainedPublisher(Turn& turn, const Topics& topics) : turn_(turn), topics_(topics) {}
 
   // The store that a mirror message belongs to.
   void set_mirror_mark(const std::string& store_id) { mirror_mark_ = std::string(kMirrorMark) + store_id; }
@@ -80,16 +63,6 @@ class RetainedPublisher {
   std::size_t pending() const { return mirrors_.size() + dirty_.size(); }
   // At the end of a turn: publishes what is pending, at most `capacity` messages and until `enough` returns true.
   void publish(const Contents& contents, std::size_t capacity, const std::function<bool()>& enough);
-  // `node`: contains all that the event's message does, and is published instead of it; empty: it does not.
-  void event(PodEventRecord event, const std::string& node = {});
-  // The pod is gone: the first event of the next one of its name is published, even if it equals the last.
-  void part_from(std::string_view pod_key) {
-    if (const auto last = last_event_.find(pod_key); last != last_event_.end()) last_event_.erase(last);
-  }
-  std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
-  // What events of a node are kept under. They are published in namespace "default", with their kind, as Kubernetes
-  // does.
-  static std::string node_events(const std::string& node) { return "/" + node; }
 
  private:
   using Named = std::set<std::pair<Kind, std::string>>;
@@ -100,16 +73,11 @@ class RetainedPublisher {
 
   Turn& turn_;
   const Topics& topics_;
-  const Clock& clock_;
-  Outbox<Members> events_out_;
   Named dirty_;                                            // whose status is to be published
   Named mirrors_;                                          // whose mirror is
   std::pair<Kind, std::string> last_shown_, last_mirror_;  // the next turn goes on behind them
   bool mirrors_turn_ = false;
   std::map<std::pair<Kind, std::string>, int> passing_;  // how many ticks each has waited
-  std::deque<PodEventRecord> events_;
-  std::uint64_t forgotten_ = 0;                            // events before those that are kept
-  std::map<Text, std::uint64_t, std::less<>> last_event_;  // by pod: how many had come before its newest
   std::string mirror_mark_{kMirrorMark};
 };
 

@@ -100,7 +100,7 @@ void AdoptMode::end_being_new(const std::string& node, const std::string& why) {
   if (!context_.identity->is_new) return;
   context_.log.write(Level::error, "the store is not new; pods are placed when all nodes have reported",
                      {{"node", node}, {"reason", why}});
-  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "StoreNotNew", why});
+  context_.events.record({Kind::node, node, "Warning", "StoreNotNew", why, node});
   enter();
 }
 

@@ -38,7 +38,7 @@ bool Adoption::is_placed(const PodEntry& entry) const {
 }
 
 void Adoption::tell(const std::string& pod, const char* type, const char* reason, const std::string& message) const {
-  context_.publisher.event({pod, type, reason, message});
+  context_.events.record({Kind::pod, pod, type, reason, message, {}});
 }
 
 Adoption::Found Adoption::find_object(const std::string& node, const SlotReport& slot, const std::string& key) {

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/metrics.h"
+#include "core/mirror/event_recorder.h"
 #include "core/mirror/mirror.h"
 #include "core/objects/identity.h"
 #include "core/objects/nodes.h"
@@ -40,6 +41,7 @@ struct PlacementContext {
   IdentityRecord& identity;
   Mirror& mirror;
   RetainedPublisher& publisher;  // of the mirror
+  EventRecorder& events;
 };
 
 // Why nothing is placed in adopt mode (P8).

@@ -126,8 +126,13 @@ void NodeRegistry::refresh(const std::string& node) {
   context_.publisher.mark(Kind::node, node);
   // A forgotten one that returns gets no pods before it has been cleared (P9).
   if (before == nullptr && is_retired(*context_.identity, context_.nodes, node)) return;
-  if (!context_.nodes.rebuild(node, context_.objects.overlay(node))) return;
-  parts_.handlers.node_set(before, device->node);
+  const bool changed = context_.nodes.rebuild(node, context_.objects.overlay(node));
+  news_.note(node, *device);
+  if (changed) parts_.handlers.node_set(before, device->node);
+}
+
+void NodeRegistry::tell(const std::string& node, const char* type, const char* reason, std::string message) {
+  context_.events.record({Kind::node, node, type, reason, std::move(message), node});
 }
 
 void NodeRegistry::refresh_local_volumes(const std::string& node) {
@@ -236,13 +241,13 @@ void NodeRegistry::note_quarantine(const std::string& node) {
   const std::string why = device == nullptr ? std::string() : quarantine_of(device->holds);
   if (why.empty() || !quarantine_.may_tell(node, context_.clock.now())) return;
   context_.log.write(Level::warn, "node quarantined", {{"node", node}, {"reason", why}});
-  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "NodeQuarantined", why});
+  tell(node, "Warning", "NodeQuarantined", why);
 }
 
 void NodeRegistry::note_store_lost(const std::string& node, const std::string& why) {
   context_.log.write(Level::warn, "node lost its store", {{"node", node}, {"reason", why}});
-  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "NodeStoreLost",
-                            "the agent's store was lost (" + why + "); it stopped all pods and began as a new device"});
+  tell(node, "Warning", "NodeStoreLost",
+       "the agent's store was lost (" + why + "); it stopped all pods and began as a new device");
 }
 
 // Its condition follows the time of day, and so has to be published when that has come.
@@ -251,7 +256,7 @@ void NodeRegistry::note_certificate(const std::string& node) {
   if (why.empty()) return;
   context_.publisher.mark(Kind::node, node);
   context_.log.write(Level::warn, "certificate of a node expires", {{"node", node}, {"reason", why}});
-  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "CertificateExpiring", why});
+  tell(node, "Warning", "CertificateExpiring", why);
 }
 
 // The hold follows the back-off. True: it is held back now, and that or the reason is news.
@@ -289,6 +294,7 @@ void NodeRegistry::drop(const std::string& node) {
   const DeviceNode* device = context_.nodes.find(node);
   const std::shared_ptr<const Node> known = device == nullptr ? nullptr : device->node;
   context_.nodes.erase(node);
+  news_.note_gone(node);
   context_.publisher.mark(Kind::node, node);
   if (known != nullptr) parts_.handlers.node_deleted(known);
 }
@@ -305,6 +311,7 @@ void NodeRegistry::retry_refused_volumes() {
 }
 
 void NodeRegistry::recover(const std::string& node) {
+  news_.restore(node);
   refresh(node);
   if (context_.nodes.find(node)->facts.text().contains("\"volumes\"")) volumes_refused_.insert(node);
 }

@@ -9,6 +9,7 @@
 #include "core/placement/certificate_watch.h"
 #include "core/placement/listings.h"
 #include "core/placement/node_backoff.h"
+#include "core/placement/node_news.h"
 #include "core/placement/object_admission.h"
 #include "core/placement/pod_lifecycle.h"
 #include "core/placement/quarantine.h"
@@ -35,7 +36,8 @@ class NodeRegistry {
       : context_(context),
         parts_(parts),
         backoff_({context.options.pass_over_ms, context.options.pass_over_ms_max}),
-        quarantine_(context.options.node_limits) {}
+        quarantine_(context.options.node_limits),
+        news_(context.events) {}
 
   // A message from the node's own topic; `what`: "state", "presence" or "heartbeat". An error says what was wrong with
   // it and changes nothing.
@@ -96,6 +98,8 @@ class NodeRegistry {
   Result<NodeChange> take_heartbeat(const std::string& node, const Json& payload);
 
   void compare(const std::string& node);
+  // An event of the node, which its device caused.
+  void tell(const std::string& node, const char* type, const char* reason, std::string message);
   void note_quarantine(const std::string& node);
   void note_certificate(const std::string& node);
   void note_store_lost(const std::string& node, const std::string& why);
@@ -106,6 +110,7 @@ class NodeRegistry {
   NodeBackoff backoff_;
   Quarantine quarantine_;
   CertificateWatch certificates_;
+  NodeNews news_;
   std::set<std::string> volumes_refused_;   // nodes that offered volumes when there was no capacity
   std::map<std::string, Millis> compared_;  // by node: last listing of compare_periodically()
   std::set<std::string> adopted_;

@@ -62,8 +62,23 @@ Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const st
   note_new(objects, context_.objects, kind, accepted.key);
   if (const auto event = event_of(kind, accepted.result == "created" ? kAdd : kUpdate)) changes_.wake(*event, objects);
   volumes_.join_halves(kind, accepted.key);
+  if (kind == Kind::persistent_volume_claim && accepted.result == "created") tell_of_claim(accepted.key);
   context_.publisher.mirror(kind, accepted.key);
   return accepted;
+}
+
+// As upstream's volume controller tells of one that a pod has to choose a volume for.
+void ObjectAdmission::tell_of_claim(const std::string& key) const {
+  const auto claim = context_.objects.claim(key);
+  if (claim == nullptr || !claim->volume_name.empty()) return;
+  const auto storage_class = context_.objects.storage_class(claim->storage_class_name.value_or(""));
+  if (storage_class == nullptr || !storage_class->wait_for_first_consumer) return;
+  context_.events.record({Kind::persistent_volume_claim,
+                          key,
+                          "Normal",
+                          "WaitForFirstConsumer",
+                          "waiting for first consumer to be created before binding",
+                          {}});
 }
 
 // Decodes and stores; `accepted` then tells of it.

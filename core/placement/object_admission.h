@@ -31,6 +31,7 @@ class ObjectAdmission {
 
  private:
   Status keep(Kind kind, const Json& manifest, const std::string& expected_key, Accepted& accepted);
+  void tell_of_claim(const std::string& key) const;
   Json with_owned_fields(Kind kind, const std::string& key, Json manifest) const;
 
   const PlacementContext& context_;

@@ -7,6 +7,7 @@
 #include "core/api/timestamp.h"
 #include "core/objects/accepting.h"
 #include "core/objects/object_events.h"
+#include "core/placement/pod_news.h"
 #include "core/placement/queue_positions.h"
 
 namespace berth {
@@ -26,10 +27,10 @@ Json observed_of(const std::string& node, const Json& report, std::size_t bytes)
     if (bytes > kMaxObservedBytes && key == "initContainerStatuses") break;
     if (const Json* member = report.find(key)) observed.set(key, *member);
   }
-  if (bytes > kMaxObservedBytes) {
   // The row, which names the node, goes before the pod does.
   const std::string phase = report.string_at("phase");
   if (phase == "Succeeded" || phase == "Failed") observed.set("node", node);
+  if (bytes > kMaxObservedBytes) {
     observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
   }
   return observed;
@@ -116,11 +117,11 @@ void PodRegistry::finish_removal(const std::string& key) {
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
-  forget_position(context_, pod->uid());
   parts_.output.pod_gone(*entry);
+  forget_position(context_, pod->uid());
   context_.mirror.past().remember_gone(key, pod->manifest().json());
   context_.objects.pods().erase(key);
-  context_.publisher.part_from(key);
+  context_.events.part_from(Kind::pod, key);
   context_.publisher.mark(Kind::pod, key);
   // What it really took was freed as its row ended.
   auto gone = std::make_shared<Pod>(*pod);
@@ -229,6 +230,15 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   const Json observed = observed_of(node, report, bytes);
   Report taken(observed);
   if (entry->observed == taken) return Status::ok();
+  const std::vector<std::string> restarted = restarted_containers(entry->observed.json(), observed);
+  for (const std::string& container : restarted) {
+    const ObjectMeta& metadata = entry->pod->metadata;
+    context_.events.record({Kind::pod, key, "Warning", "BackOff",
+                            "Back-off restarting failed container " + container + " in pod " +
+                                std::string(metadata.name) + "_" + std::string(metadata.namespace_) + "(" +
+                                std::string(entry->pod->uid()) + ")",
+                            node});
+  }
   entry->observed = std::move(taken);
   note_start(*entry, observed);
   context_.publisher.mark(Kind::pod, key);

@@ -85,6 +85,13 @@ Status PodLifecycle::await_provisioners(Binding& binding, Millis again_at) {
     note_old(objects, context_.objects, Kind::persistent_volume_claim, key);
     if (!VolumeBindings(context_.objects).select_node(key, binding.row.node)) continue;
     note_new(objects, context_.objects, Kind::persistent_volume_claim, key);
+    context_.events.record({Kind::persistent_volume_claim,
+                            key,
+                            "Normal",
+                            "ExternalProvisioning",
+                            "Waiting for a volume to be created on node " + std::string(binding.row.node) +
+                                " by the provisioner of the claim's class",
+                            {}});
     context_.publisher.mirror(Kind::persistent_volume_claim, key);
     context_.publisher.mark(Kind::persistent_volume_claim, key);
     changes_.wake(*event_of(Kind::persistent_volume_claim, kUpdate), objects);

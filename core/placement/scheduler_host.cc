@@ -27,7 +27,8 @@ bool PodRegistry::may_try(const Pod& pod) {
 
 void PodRegistry::record_event(const Pod& pod, const SchedulingEvent& event) {
   const Text key = context_.objects.pods().key_of(pod);
-  context_.publisher.event({key, Text::common(event.type), Text::common(event.reason), event.note}, event.node);
+  context_.events.record({Kind::pod, key, Text::common(event.type), Text::common(event.reason), event.note, {}},
+                         event.node);
   context_.publisher.mark(Kind::pod, key);
   context_.log.write(Level::info, "event", {{"pod", key}, {"reason", std::string(event.reason)}, {"note", event.note}});
 }

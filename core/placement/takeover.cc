@@ -123,7 +123,7 @@ void Takeover::tell(const Answer& answer) {
   device.taken_over = "it obeyed the gateway of store " + answer.gateway_id.store_id + ", term " +
                       std::to_string(answer.gateway_id.term) + ", without a proof that this gateway gave";
   context_.publisher.mark(Kind::node, node);
-  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "NodeTakenOver", device.taken_over});
+  context_.events.record({Kind::node, node, "Warning", "NodeTakenOver", device.taken_over, node});
 }
 
 void Takeover::note_slots(const Answer& answer) {

@@ -102,6 +102,12 @@ bool VolumeBinder::bind(const BoundVolume& bound_volume) {
   const bool was_by_slot = of_volume.new_volume != nullptr && bound_by_slots_.erase(pair) > 0;
   if (was_by_slot || (is_by_slot && bound_by_slots_.insert(pair).second)) save_pending();
   if (claim_changed) {
+    context_.events.record({Kind::persistent_volume_claim,
+                            bound_volume.claim,
+                            "Normal",
+                            "Bound",
+                            "bound to volume " + bound_volume.volume,
+                            {}});
     context_.publisher.mark(Kind::persistent_volume_claim, bound_volume.claim);
     changes_.wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
   }

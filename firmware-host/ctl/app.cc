@@ -11,6 +11,7 @@
 #include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/embedded.h"
 #include "firmware-host/ctl/enroll.h"
+#include "firmware-host/ctl/events.h"
 #include "firmware-host/ctl/options.h"
 #include "firmware-host/ctl/revoke.h"
 #include "firmware-host/ctl/text.h"
@@ -86,7 +87,9 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const Ma
 // Checks everything that can be checked without the gateway.
 Outcome<Manifests> check_locally(const CtlOptions& options, const Screen& screen) {
   if (!options.files.empty()) return load_manifests(options, screen);
-  if (!options.kind.empty() && options.command != Command::adopt) {
+  const bool is_other =
+      options.command == Command::adopt || (options.command == Command::get && is_events(options.kind));
+  if (!options.kind.empty() && !is_other) {
     if (const Outcome<const KindName*> kind = kind_named(options.kind); !kind) return std::unexpected(kind.error());
   }
   return Manifests{};

@@ -1,13 +1,12 @@
 // describe: shows one object in detail.
 #include <algorithm>
-#include <charconv>
-#include <system_error>
+#include <utility>
 
 #include "firmware-host/ctl/commands.h"
+#include "firmware-host/ctl/events.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/table.h"
 #include "firmware-host/ctl/text.h"
-#include "firmware-host/real_clock.h"
 #include "firmware-host/yaml.h"
 
 namespace berth {
@@ -108,8 +107,8 @@ void write_containers(Page& page, const char* label, const Json& pod, const char
 void write_pod(Page& page, const Json& pod) {
   write_meta(page, pod);
   page.line("Status", pod_status(pod));
-  page.line("Start Time", text_field(pod, {"status", "startTime"}));
   page.line("Node", text_field(pod, {"status", "nodeName"}));
+  page.line("Start Time", text_field(pod, {"status", "startTime"}));
   page.line("Message", text_field(pod, {"status", "message"}));
   for (const Json& condition : list_field(pod, {"status", "conditions"})) {
     if (text_field(condition, {"type"}) == "UnknownFields") page.line("Ignored", text_field(condition, {"message"}));
@@ -141,26 +140,6 @@ void write_node(Page& page, const Json& node) {
   page.block("Images", field(node, {"status", "images"}));
 }
 
-// "2026-11-20T09:08:07Z" from milliseconds as text.
-std::string time_text(const std::string& text) {
-  Millis wall = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wall);
-  return error == std::errc() && end == text.data() + text.size() ? to_rfc3339(wall) : text;
-}
-
-void write_events(Page& page, const Json::Array& events) {
-  if (events.empty()) return;
-  page.title("Events");
-  TableWriter writer;
-  std::vector<Cells> rows = {{"  LAST SEEN", "TYPE", "REASON", "COUNT", "MESSAGE"}};
-  for (const Json& event : events) {
-    rows.push_back({"  " + time_text(text_field(event, {"time"})), text_field(event, {"type"}),
-                    text_field(event, {"reason"}), text_field(event, {"count"}), text_field(event, {"message"})});
-  }
-  for (const Cells& row : rows) writer.measure(row);
-  for (const Cells& row : rows) page.out() << writer.line(row);
-}
-
 }  // namespace
 
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen) {
@@ -184,7 +163,7 @@ Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const S
       if (key != "metadata" && key != "apiVersion") page.block(key, &value);
     }
   }
-  write_events(page, list_field(*answer, {"events"}));
+  write_events(list_field(*answer, {"events"}), screen.out);
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "firmware-host/ctl/broker_certificates.h"
 #include "firmware-host/ctl/commands.h"
+#include "firmware-host/ctl/events.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/table.h"
 #include "firmware-host/ctl/text.h"
@@ -205,6 +206,7 @@ Outcome<const KindName*> kind_named(const std::string& text) {
 }
 
 Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen& screen) {
+  if (is_events(options.kind)) return run_get_events(client, options, screen);
   const Outcome<const KindName*> kind = kind_named(options.kind);
   if (!kind) return std::unexpected(kind.error());
   View view(client, options, **kind, screen);

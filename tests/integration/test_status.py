@@ -75,3 +75,20 @@ def test_what_a_finished_pod_wrote_goes_though_its_node_was_away_when_the_object
     fleet.wait_gone("job")
     fleet.restart("n1")
     wait_until(lambda: not output_files(fleet, "n1"), "the output to go once the node is back")
+
+
+def test_events_survive_a_restart_of_the_gateway(fleet):
+    fleet.start("n1")
+    fleet.apply(pod("big", cpu="900"))
+    fleet.wait_pending("big")
+    wait_until(lambda: "FailedScheduling" in reasons(fleet, "big"), "the event")
+    assert "RegisteredNode" in reasons(fleet, "n1")
+    fleet.kill("berthd", signal.SIGTERM)
+    fleet.restart("berthd")
+    fleet.wait_node("n1")
+    assert "FailedScheduling" in reasons(fleet, "big") and "RegisteredNode" in reasons(fleet, "n1")
+    table = fleet.ctl("get", "events").stdout.splitlines()
+    assert table[0].split() == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
+    assert any("pod/big" in line for line in table[1:])
+    assert fleet.ctl("get", "events", "-n", "elsewhere").stdout == ""
+    assert "FailedScheduling" in fleet.ctl("describe", "pod", "big").stdout

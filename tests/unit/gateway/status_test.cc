@@ -90,31 +90,31 @@ TEST_F(GatewayTest, OneStatusTellsOfAPodThatWaitsItsTurnAtANode) {
   EXPECT_EQ(told().size(), 2u) << "a bound pod is published at once";
 }
 
-TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
-  transport.up = true;
-  Turn shown(store, transport);
-  RetainedPublisher board(shown, topics, clock);
-  const auto say = [&](const std::string& pod, const std::string& type, const std::string& reason) {
-    transport.sent.clear();
-    board.event({pod, type, reason, "why"});
-    EXPECT_TRUE(shown.finish().is_success());
-    return transport.sent.empty() ? std::string("nothing") : transport.sent.back().payload;
+TEST_F(GatewayTest, APodCreatedAgainIsReportedThoughItsPredecessorWasReportedTheSameLast) {
+  start_connected();
+  const auto told = [this] {
+    return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const auto& message) {
+      return message.topic == topics.events("default") && message.payload.find("FailedScheduling") != std::string::npos;
+    });
   };
-  EXPECT_EQ(say("d/a", "Normal", "Scheduled").find("type"), std::string::npos);
-  EXPECT_NE(say("d/b", "Warning", "FailedScheduling").find(R"("type":"Warning")"), std::string::npos);
-  EXPECT_EQ(say("d/a", "Normal", "Scheduled"), "nothing") << "counted";
-  EXPECT_EQ(board.events_of("d/a").at(0).count, 2);
-  EXPECT_NE(say("d/a", "Warning", "Preempted"), "nothing");
-  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "only neighbours are counted";
-  for (std::size_t more = 0; more < RetainedPublisher::kMaxEvents; ++more)
-    say("d/x" + std::to_string(more), "Normal", "Scheduled");
-  EXPECT_TRUE(board.events_of("d/a").empty());
-  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "forgotten by now";
-  EXPECT_EQ(say("d/x999", "Normal", "Scheduled"), "nothing");
+  apply(pod("p", "u1", "64Mi"));
+  ASSERT_EQ(told(), 1) << "there is no node";
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  apply(pod("p", "u2", "64Mi"));
+  EXPECT_EQ(told(), 2);
 }
 
 TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
   start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+  receive(topics.node_pod("n1", "default/web"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","incarnation":"i1","slot":"running","phase":"Running"})", true);
+  EXPECT_EQ(gateway->objects().pods().find("default/web")->observed.text(),
+            R"({"epoch":")" + epoch + R"(","phase":"Running"})");
+}
+
 TEST_F(GatewayTest, APodsStatusHasItsContainersAndInitContainersAsTheDeviceSaysAlsoOnceItIsFinishedAndAfterARestart) {
   start_connected();
   device("n1");

@@ -63,9 +63,11 @@ class ListingsOfANode : public ::testing::Test {
   Nodes nodes{store, clock};
   IdentityRecord identity{store};
   Mirror mirror{turn, topics, clock, store, objects, identity, "gateway"};
+  EventRecorder events{turn, topics, clock, store};
   PlacementContext context{options, clock, store,    timers,  log,
                            random,  turn,  topics,   metrics, admission,
-                           objects, nodes, identity, mirror,  mirror.publisher()};
+                           objects, nodes, identity, mirror,  mirror.publisher(),
+                           events};
   LiveEpochs epochs;
   RequestSender sender{context, epochs};
   Listings listings{context, sender};
