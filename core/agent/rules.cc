@@ -164,7 +164,7 @@ NodeDecision decide(const NodeState& state, const Request& request, const Admiss
   // A request other than List brings none: that of an earlier gateway must not stay.
   if ((decision.adopt || !request.proof.empty()) && request.proof != state.proof) decision.proof = request.proof;
   if (request.floor > state.floor) decision.floor = request.floor;
-  if (request.type == RequestType::list || request.type == RequestType::heartbeat) return decision;
+  if (request.uid.empty()) return decision;
 
   Question question{state, request, std::max(state.floor, request.floor), {}, nullptr};
   if (const auto high = state.high.find(request.uid); high != state.high.end()) question.high = high->second;
@@ -174,6 +174,7 @@ NodeDecision decide(const NodeState& state, const Request& request, const Admiss
     case RequestType::bind: decide_bind(question, decision); break;
     case RequestType::release: decide_release(question, decision); break;
     case RequestType::list:
+    case RequestType::certificate:
     case RequestType::heartbeat: break;
   }
   return decision;

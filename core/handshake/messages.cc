@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/certificates.h"
 #include "core/check.h"
 #include "core/handshake/fields.h"
 #include "core/handshake/lists.h"
@@ -21,12 +22,13 @@ struct EnumName {
   std::string_view text;
 };
 
-constexpr std::array<EnumName<RequestType>, 5> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
+constexpr std::array<EnumName<RequestType>, 6> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
                                                               {RequestType::bind, "Bind"},
                                                               {RequestType::release, "Release"},
                                                               {RequestType::list, "List"},
-                                                              {RequestType::heartbeat, "Heartbeat"}}};
-constexpr std::array<EnumName<AnswerType>, 9> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
+                                                              {RequestType::heartbeat, "Heartbeat"},
+                                                              {RequestType::certificate, "Certificate"}}};
+constexpr std::array<EnumName<AnswerType>, 10> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
                                                             {AnswerType::bound, "Bound"},
                                                             {AnswerType::released, "Released"},
                                                             {AnswerType::rejected, "Rejected"},
@@ -34,7 +36,8 @@ constexpr std::array<EnumName<AnswerType>, 9> kAnswerTypes{{{AnswerType::pre_bou
                                                             {AnswerType::superseded, "Superseded"},
                                                             {AnswerType::hello, "Hello"},
                                                             {AnswerType::slots, "Slots"},
-                                                            {AnswerType::kept, "Kept"}}};
+                                                            {AnswerType::kept, "Kept"},
+                                                            {AnswerType::renew, "Renew"}}};
 constexpr std::array<EnumName<SlotState>, 6> kSlotStates{{{SlotState::none, "none"},
                                                           {SlotState::preparing, "preparing"},
                                                           {SlotState::prepared, "prepared"},
@@ -63,7 +66,9 @@ T read_enum(Fields& fields, std::string_view key, const std::array<EnumName<T>, 
   return names.front().value;
 }
 
-bool names_a_pod(RequestType type) { return type != RequestType::list && type != RequestType::heartbeat; }
+bool names_a_pod(RequestType type) {
+  return type != RequestType::list && type != RequestType::heartbeat && type != RequestType::certificate;
+}
 
 GatewayId read_gateway_id(Fields& fields) { return {fields.u64("term"), fields.id("storeId")}; }
 
@@ -109,7 +114,8 @@ std::vector<SlotReport> read_slots(Fields& fields) {
 
 // Answers that can end a row or a release-list entry must name the pod and its epoch; the others may answer a List.
 bool must_name_a_pod(AnswerType type) {
-  return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots;
+  return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots &&
+         type != AnswerType::renew;
 }
 
 std::string seen_text(const Request& request) {
@@ -159,6 +165,9 @@ Members members_of(const Request& request) {
   if (request.type == RequestType::heartbeat) {
     members.emplace_back("sequence", text_of(std::to_string(request.sequence)));
   }
+  if (!request.certificate.empty()) members.emplace_back("certificate", text_of(request.certificate));
+  if (!request.refusal.empty()) members.emplace_back("refusal", text_of(request.refusal));
+  if (request.retry_ms > 0) members.emplace_back("retryMs", text_of(std::to_string(request.retry_ms)));
   return members;
 }
 
@@ -180,7 +189,26 @@ Members members_of(const Answer& answer) {
     members.emplace_back("listId", text_of(std::to_string(answer.list_id)));
     members.emplace_back("slots", encode_slots(answer.slots));
   }
+  if (answer.type == AnswerType::renew) members.emplace_back("request", text_of(answer.certificate_request));
   return members;
+}
+
+std::string read_pem(Fields& fields, std::string_view key, std::string_view label) {
+  std::string text = fields.text(key);
+  if (fields.ok() && !is_pem(text, label)) {
+    fields.fail(key, "must be one " + std::string(label) + " in PEM, of at most " +
+                         std::to_string(kCertificateBytesMax) + " bytes");
+  }
+  return text;
+}
+
+void read_certificate(Fields& fields, Request& request) {
+  if (fields.has("certificate")) {
+    request.certificate = read_pem(fields, "certificate", "CERTIFICATE");
+  } else {
+    request.refusal = fields.text("refusal");
+    if (fields.has("retryMs")) request.retry_ms = fields.millis("retryMs");
+  }
 }
 
 // In a PreBind it may be in the manifest only.
@@ -228,6 +256,7 @@ Result<Request> read_request(Fields& fields) {
     request.keep_output = fields.has("keepOutput") && *fields.find("keepOutput") == Json(true);
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
+  if (request.type == RequestType::certificate) read_certificate(fields, request);
   if (!fields.ok()) return fields.status();
   return request;
 }
@@ -238,8 +267,9 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
   answer.node = node;
   answer.incarnation = fields.id("incarnation");
   if (fields.has("at")) answer.at = fields.epoch("at");
-  // An unsolicited Hello echoes nothing.
-  if (answer.type != AnswerType::hello || fields.has("storeId")) answer.gateway_id = read_gateway_id(fields);
+  // An unsolicited Hello and a Renew echo nothing.
+  const bool echoes = answer.type != AnswerType::hello && answer.type != AnswerType::renew;
+  if (echoes || fields.has("storeId")) answer.gateway_id = read_gateway_id(fields);
   if (must_name_a_pod(answer.type) || fields.has("uid")) {
     const bool is_optional = answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound;
     if (!is_optional || fields.has("uid")) answer.uid = fields.id("uid");
@@ -257,6 +287,9 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
     answer.list_id = fields.u64("listId");
     answer.slots = read_slots(fields);
     if (answer.page >= answer.pages) fields.fail("page", "must be below pages");
+  }
+  if (answer.type == AnswerType::renew) {
+    answer.certificate_request = read_pem(fields, "request", "CERTIFICATE REQUEST");
   }
   if (!fields.ok()) return fields.status();
   return answer;

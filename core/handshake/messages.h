@@ -16,7 +16,8 @@
 namespace berth {
 
 // Gateway -> node.
-enum class RequestType { pre_bind, bind, release, list, heartbeat };  // heartbeat: the answer to a heartbeat
+// heartbeat: the answer to a heartbeat; certificate: to a renew
+enum class RequestType { pre_bind, bind, release, list, heartbeat, certificate };
 
 // A local volume bound to a claim of the pod, chosen by VolumeBinding.
 struct BoundVolume {
@@ -30,9 +31,9 @@ struct Request {
   RequestType type = RequestType::list;
   std::string gateway;                    // gateway name: answers go to gateways/<gateway>/answers/<node>
   GatewayId gateway_id;                   // the sender's current term and store id
-  std::string incarnation;                // of the addressee; empty in list and heartbeat: any
+  std::string incarnation;                // of the addressee; empty where no pod is named: any
   Epoch floor;                            // P10: lowest epoch of any live row or release entry of the node
-  std::string uid;                        // pod; empty in list and heartbeat
+  std::string uid;                        // pod; empty in list, heartbeat and certificate
   Epoch epoch;                            // of uid
   std::string pod;                        // pre_bind: the manifest, JSON text
   bool uid_in_pod = false;                // outgoing pre_bind: metadata.uid of the manifest is uid; sent only there
@@ -48,14 +49,18 @@ struct Request {
   std::string proof;                      // list: to be kept with gateway_id, and returned in superseded; empty: none
   Millis time = 0;                        // list: the sender's wall clock (N9); 0: it is not set
   bool keep_output = false;               // release: the pod is finished, and its object stays
+  std::string certificate = {};           // certificate: PEM; empty: none was issued ...
+  std::string refusal = {};               // ... for this reason ...
+  Millis retry_ms = 0;                    // ... and the device may ask again after this
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}
 };
 
 // Node -> gateway.
-// kept: asked for by nothing; the output of this uid and epoch is kept here.
-enum class AnswerType { pre_bound, bound, released, rejected, stale, superseded, hello, slots, kept };
+// kept: asked for by nothing; the output of this uid and epoch is kept here. renew: answers nothing, asks for a
+// certificate (N10).
+enum class AnswerType { pre_bound, bound, released, rejected, stale, superseded, hello, slots, kept, renew };
 
 enum class SlotState { none, preparing, prepared, running, stopping, finished };
 
@@ -84,13 +89,14 @@ struct Answer {
   std::uint32_t pages = 0;     // slots: how many pages this listing has (at least 1)
   std::uint64_t list_id = 0;
   std::vector<SlotReport> slots;
+  std::string certificate_request = {};  // renew: PEM
 
   Answer() = default;
   Answer(AnswerType type_in) : type(type_in) {}
 };
 
-std::string_view to_string(RequestType type);  // "PreBind", "Bind", "Release", "List", "Heartbeat"
-std::string_view to_string(AnswerType type);   // "PreBound", "Bound", ..., "Slots"
+std::string_view to_string(RequestType type);  // "PreBind", "Bind", "Release", "List", "Heartbeat", "Certificate"
+std::string_view to_string(AnswerType type);   // "PreBound", "Bound", ..., "Renew"
 std::string_view to_string(SlotState state);   // "none", "preparing", ...
 
 // JSON text, at most 64 KiB. Epochs and 64-bit numbers are strings.

@@ -61,7 +61,8 @@ std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer
     case AnswerType::superseded:  // never changes a row: the gateway raises its term and resends
     case AnswerType::hello:
     case AnswerType::slots:
-    case AnswerType::kept: return std::nullopt;
+    case AnswerType::kept:
+    case AnswerType::renew: return std::nullopt;
   }
   return std::nullopt;
 }

@@ -64,7 +64,8 @@ std::uint8_t to_bit(const std::optional<Answer>& answer) {
     case AnswerType::hello: return kHello1;
     case AnswerType::superseded:
     case AnswerType::slots:
-    case AnswerType::kept: return kAnswerBits;
+    case AnswerType::kept:
+    case AnswerType::renew: return kAnswerBits;
   }
   return kAnswerBits;
 }

@@ -80,7 +80,7 @@ void Witness::gateway_sent(const std::string& node, const Request& request, Mill
                              ", which it has not named");
   }
   if (request.type == RequestType::list) names_.note_list_asked(node, request.list_id);
-  if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
+  if (request.uid.empty()) return;
   ++requests_sent_;
   const PlacementId named{request.uid, request.epoch};
   const bool is_first = asked_.try_emplace({request.type, named}, now).second;

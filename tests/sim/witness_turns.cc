@@ -73,7 +73,7 @@ void Witness::before_device_message(const std::string& node, const Request& requ
   const DeviceView& view = *device(node);
   const NodeState& state = view.durable.state;
   AtDevice at{request, false, false, 0, {}};
-  if (request.type != RequestType::list && request.type != RequestType::heartbeat) {
+  if (!request.uid.empty()) {
     const bool other = request.incarnation != state.incarnation;
     const bool overruled = !state.gateway.store_id.empty() && request.gateway_id != state.gateway &&
                            request.gateway_id.term <= state.gateway.term;

@@ -181,7 +181,7 @@ TEST(Messages, AnInvalidFieldIsNamedByItsPath) {
   EXPECT_EQ(error_of(good), "decoded");
   EXPECT_EQ(error_of(with(good, "type", nullptr)), "type: is missing; must be a string");
   EXPECT_EQ(error_of(with(good, "type", "\"Prebind\"")),
-            "type: must be one of PreBind, Bind, Release, List, Heartbeat");
+            "type: must be one of PreBind, Bind, Release, List, Heartbeat, Certificate");
   EXPECT_EQ(error_of(with(good, "epoch", "\"7\"")), "epoch: \"7\" is not an epoch; write \"<term>.<counter>\"");
   EXPECT_EQ(error_of(with(good, "epoch", "\"0.0\"")), "epoch: must not be 0.0, which means none");
   EXPECT_EQ(error_of(with(good, "epoch", "7.5")), "epoch: must be an epoch, \"<term>.<counter>\"");
@@ -389,6 +389,48 @@ TEST(Messages, BrokenBytesNeverCrash) {
       EXPECT_FALSE(answer->incarnation.empty());
     }
   }
+}
+
+constexpr char kSigningRequest[] = "-----BEGIN CERTIFICATE REQUEST-----\nMQ==\n-----END CERTIFICATE REQUEST-----\n";
+constexpr char kIssued[] = "-----BEGIN CERTIFICATE-----\nMQ==\n-----END CERTIFICATE-----\n";
+
+TEST(Messages, ARenewRoundTripsAndMustHoldASigningRequest) {
+  Answer renew(AnswerType::renew);
+  renew.incarnation = "inc";
+  renew.certificate_request = kSigningRequest;
+  const std::string payload = encode(renew);
+  const Result<Answer> got = decode_answer(payload, "n1");
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->certificate_request, kSigningRequest);
+  EXPECT_EQ(got->node, "n1");
+  for (const char* wrong : {"null", "7", "\"\"", "\"x\"", "[]"}) {
+    EXPECT_FALSE(decode_answer(with(payload, "request", wrong), "n1")) << wrong;
+  }
+  EXPECT_FALSE(decode_answer(with(payload, "request", nullptr), "n1"));
+  const Result<Answer> refused = decode_answer(with(payload, "request", "\"x\""), "n1");
+  EXPECT_EQ(refused.error().message(), "request: must be one CERTIFICATE REQUEST in PEM, of at most 8192 bytes");
+}
+
+TEST(Messages, ACertificateRoundTripsAndIsOneOrARefusal) {
+  Request answer(RequestType::certificate);
+  answer.gateway = "gw";
+  answer.gateway_id = {7, "store"};
+  answer.floor = {7, 3};
+  answer.certificate = kIssued;
+  Result<Request> got = decode_request(encode(answer));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->certificate, kIssued);
+  EXPECT_EQ(got->refusal, "");
+  EXPECT_EQ(error_of(with(encode(answer), "certificate", "\"x\"")),
+            "certificate: must be one CERTIFICATE in PEM, of at most 8192 bytes");
+  EXPECT_EQ(error_of(with(encode(answer), "certificate", nullptr)), "refusal: is missing; must be a string");
+  answer.certificate.clear();
+  answer.refusal = "revoked";
+  answer.retry_ms = 60'000;
+  got = decode_request(encode(answer));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->refusal, "revoked");
+  EXPECT_EQ(got->retry_ms, 60'000);
 }
 
 }  // namespace
