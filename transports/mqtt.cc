@@ -159,7 +159,9 @@ void MqttTransport::Impl::connect() {
 // A name may resolve to several addresses: the next one is tried at once.
 void MqttTransport::Impl::fail(const std::string& reason) {
   const bool was_up = state_ == State::up;
+  const bool is_refused = session_ != nullptr && session_->may_be_refused();
   forget_session();
+  if (is_refused && options_.tls.on_refused) options_.tls.on_refused();
   if (was_up || next_address_ >= addresses_.size()) return retry_later(reason);
   log_.write(Level::info, "mqtt address failed",
              {{"broker", broker()}, {"address", addresses_[next_address_ - 1]}, {"reason", reason}});
@@ -351,6 +353,10 @@ void MqttTransport::subscribe(const std::string& filter, int qos, SubscribeOptio
 }
 void MqttTransport::set_on_turn(std::function<void()> on_turn) { impl_->on_turn = std::move(on_turn); }
 void MqttTransport::set_will(Message will) { impl_->options().will = std::move(will); }
+void MqttTransport::set_client_certificate(std::string cert, std::string key) {
+  impl_->options().tls.cert = std::move(cert);
+  impl_->options().tls.key = std::move(key);
+}
 void MqttTransport::start() { impl_->start(); }
 void MqttTransport::disconnect() { impl_->disconnect(true); }
 

@@ -25,6 +25,9 @@ struct MqttTls {
   // Wall time that has certainly come: certificates are judged by it while the clock is below. Asked at each
   // connection, since it rises. Null: none is known.
   std::function<Millis()> time_floor = nullptr;
+  // Called after an attempt to connect that failed though the broker was the right one: it may have refused the
+  // certificate. May call set_client_certificate().
+  std::function<void()> on_refused = nullptr;
 };
 
 struct MqttOptions {
@@ -75,6 +78,8 @@ class MqttTransport final : public Transport {
   void set_on_turn(std::function<void()> on_turn);
   // Takes effect with the next connection.
   void set_will(Message will);
+  // Files of MqttTls::cert and key. Takes effect with the next connection.
+  void set_client_certificate(std::string cert, std::string key);
   // Starts to connect; does nothing if already started.
   void start();
   // Flushes sent messages to the socket, sends DISCONNECT (so no will) and stays down until start().

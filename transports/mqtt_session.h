@@ -29,6 +29,8 @@ class MqttSession {
   bool has_decrypted() const;
   // The broker accepted the connection.
   bool is_accepted() const { return accepted_; }
+  // The broker is the right one, and has not accepted the session.
+  bool may_be_refused() const { return !accepted_ && tls_.is_answered(); }
   std::vector<Message> take_messages();
 
   // Call these when the socket is ready, and tick() once a second. An error gives the reason for the lost connection;

@@ -1,4 +1,5 @@
-// TlsContext for programs that are linked without OpenSSL: load() always fails.
+// For programs that are linked without OpenSSL: whatever needs it fails.
+#include "transports/client_certificate.h"
 #include "transports/mqtt.h"
 #include "transports/tls_context.h"
 
@@ -10,9 +11,25 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string&) {
   return Status::error("tls.ca: " + tls.ca + ": this program was built without TLS; use a build with TLS");
 }
 
-Result<CertificateLife> certificate_life(const std::string& file) {
-  return Status::error(file + ": this program was built without TLS; use a build with TLS");
+bool TlsContext::is_answered() const { return false; }
+
+namespace {
+
+Status built_without_tls(const std::string& what) {
+  return Status::error(what + ": this program was built without TLS; use a build with TLS");
 }
+
+}  // namespace
+
+Result<std::string> make_private_key() { return built_without_tls("private key"); }
+Result<std::string> make_signing_request(const std::string&, const std::string&) {
+  return built_without_tls("signing request");
+}
+Result<CertificateLife> examine_certificate(const std::string&, const ExpectedCertificate&) {
+  return built_without_tls("certificate");
+}
+
+Result<CertificateLife> certificate_life(const std::string& file) { return built_without_tls(file); }
 
 int tls_bytes_pending(void*) { return 0; }
 

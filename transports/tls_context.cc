@@ -11,6 +11,17 @@
 
 namespace berth {
 
+struct TlsContext::Judgement {
+  static Judgement& of(const SSL* connection) {
+    return *static_cast<Judgement*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
+  }
+  static int judge_by_floor(int is_valid, X509_STORE_CTX* store);
+  static void note(const SSL* connection, int where, int what);
+
+  Millis floor = 0;  // wall time
+  bool is_answered = false;
+};
+
 namespace {
 
 Status tls_error(const std::string& what, const std::string& file) {
@@ -33,26 +44,32 @@ bool read_time(const ASN1_TIME* time, Millis& out) {
   return true;
 }
 
-Millis floor_of(X509_STORE_CTX* store) {
-  const auto* connection =
-      static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  return *static_cast<const Millis*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
-}
+}  // namespace
 
 // For a clock that is known to be behind, as OpenSSL asks for each certificate: it says nothing of when one began, and
 // whether one has expired is judged by the floor.
-int judge_by_floor(int is_valid, X509_STORE_CTX* store) {
+int TlsContext::Judgement::judge_by_floor(int is_valid, X509_STORE_CTX* store) {
+  const auto* connection =
+      static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
   if (is_valid != 1) {
     if (X509_STORE_CTX_get_error(store) != X509_V_ERR_CERT_NOT_YET_VALID) return is_valid;
     X509_STORE_CTX_set_error(store, X509_V_OK);
   }
   Millis end = 0;
-  if (read_time(X509_get0_notAfter(X509_STORE_CTX_get_current_cert(store)), end) && end >= floor_of(store)) return 1;
+  if (read_time(X509_get0_notAfter(X509_STORE_CTX_get_current_cert(store)), end) && end >= of(connection).floor)
+    return 1;
   X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_HAS_EXPIRED);
   return 0;
 }
 
-}  // namespace
+// A server refuses a certificate after the client's part of the handshake, or, before TLS 1.3, in it, with an alert.
+void TlsContext::Judgement::note(const SSL* connection, int where, int what) {
+  constexpr int kFatal = 2;
+  const bool is_refused = (where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && what >> 8 == kFatal;
+  if ((where & SSL_CB_HANDSHAKE_DONE) != 0 || is_refused) of(connection).is_answered = true;
+}
+
+bool TlsContext::is_answered() const { return judgement_ != nullptr && judgement_->is_answered; }
 
 void TlsContext::Close::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
 
@@ -76,10 +93,12 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string& host)
       return tls_error("tls.key: cannot read, or does not match tls.cert:", tls.key);
     }
   }
-  made.floor_ = std::make_unique<Millis>(tls.time_floor ? tls.time_floor() : 0);
-  if (Millis{std::time(nullptr)} * 1000 < *made.floor_) {
-    SSL_CTX_set_app_data(context, made.floor_.get());
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, judge_by_floor);
+  made.judgement_ = std::make_shared<Judgement>();
+  made.judgement_->floor = tls.time_floor ? tls.time_floor() : 0;
+  SSL_CTX_set_app_data(context, made.judgement_.get());
+  SSL_CTX_set_info_callback(context, Judgement::note);
+  if (Millis{std::time(nullptr)} * 1000 < made.judgement_->floor) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, Judgement::judge_by_floor);
   }
   X509_VERIFY_PARAM* verify = SSL_CTX_get0_param(context);
   // set1_ip_asc accepts only an address; anything else is a name.
@@ -97,10 +116,16 @@ Result<CertificateLife> certificate_life(const std::string& file) {
   const std::unique_ptr<X509, void (*)(X509*)> certificate(
       bytes == nullptr ? nullptr : PEM_read_bio_X509(bytes.get(), nullptr, nullptr, nullptr), X509_free);
   if (certificate == nullptr) return tls_error("cannot read the certificate", file);
+  const Result<CertificateLife> life = life_of(certificate.get());
+  return life ? life : Status::error(file + ": " + life.error().message());
+}
+
+Result<CertificateLife> life_of(const x509_st* certificate) {
   CertificateLife life;
-  if (!read_time(X509_get0_notBefore(certificate.get()), life.begin) ||
-      !read_time(X509_get0_notAfter(certificate.get()), life.end)) {
-    return tls_error("no valid date in the certificate", file);
+  if (!read_time(X509_get0_notBefore(certificate), life.begin) ||
+      !read_time(X509_get0_notAfter(certificate), life.end)) {
+    ERR_clear_error();
+    return Status::error("no valid date in the certificate");
   }
   return life;
 }

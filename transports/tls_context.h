@@ -1,15 +1,17 @@
-// TlsContext: trusted authorities and client certificate of one TLS connection. The only code that calls OpenSSL. We do
-// not use libmosquitto's own TLS settings: it is given an address, so it could not check the broker's name against the
-// certificate.
+// TlsContext: trusted authorities and client certificate of one TLS connection. With client_certificate.h the only code
+// that calls OpenSSL. We do not use libmosquitto's own TLS settings: it is given an address, so it could not check the
+// broker's name against the certificate.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "core/certificates.h"
 #include "core/clock.h"
 #include "core/status.h"
 
 struct ssl_ctx_st;
+struct x509_st;
 
 namespace berth {
 
@@ -24,19 +26,21 @@ class TlsContext {
   static Result<TlsContext> load(const MqttTls& tls, const std::string& host);
 
   ssl_ctx_st* get() const { return context_.get(); }
+  // The broker has proven who it is, or has said what is wrong with our certificate: what fails from then on may be due
+  // to that.
+  bool is_answered() const;
 
  private:
+  struct Judgement;
   struct Close {
     void operator()(ssl_ctx_st* context) const;
   };
-  std::unique_ptr<Millis> floor_;  // wall time; the context refers to it
+  std::shared_ptr<Judgement> judgement_;  // the context refers to it
   std::unique_ptr<ssl_ctx_st, Close> context_;
 };
 
-struct CertificateLife {
-  Millis begin = 0;  // wall time
-  Millis end = 0;
-};
+// When it is valid.
+Result<CertificateLife> life_of(const x509_st* certificate);
 // How long the certificate in a PEM file is valid; the error names the file.
 Result<CertificateLife> certificate_life(const std::string& file);
 

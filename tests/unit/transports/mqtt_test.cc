@@ -528,6 +528,34 @@ TEST_F(MqttTlsTest, StaysDownWithoutTheCertificateThatTheBrokerRequires) {
   expect_refused(o, "certificate required");
 }
 
+TEST_F(MqttTlsTest, TellsOfARefusedCertificateAndConnectsWithThePairThatItIsGivenThen) {
+  MqttOptions o = tls("a");
+  o.tls.cert = o.tls.key = "";
+  int refused = 0;
+  MqttTransport* transport = nullptr;
+  o.tls.on_refused = [&] {
+    if (++refused == 2) transport->set_client_certificate(directory_.file("client.crt"), directory_.file("client.key"));
+  };
+  auto a = client(o);
+  transport = &a->transport;
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return a->transport.is_up(); })) << a->log.text;
+  EXPECT_EQ(refused, 2);
+  a->transport.disconnect();
+  broker_.reset();
+  a->transport.start();
+  const int before = a->log.count("refused or closed");
+  ASSERT_TRUE(run_until([&] { return a->log.count("refused or closed") >= before + 2; })) << a->log.text;
+  EXPECT_EQ(refused, 2) << "nobody was there";
+}
+
+TEST_F(MqttTlsTest, ABrokerOfAnotherAuthorityRefusesNothing) {
+  MqttOptions o = tls("a");
+  o.tls.ca = directory_.file("other.crt");
+  o.tls.on_refused = [] { FAIL(); };
+  expect_refused(o, "certificate verify failed");
+}
+
 TEST_F(MqttTlsTest, NamesTheFileItCannotRead) {
   MqttOptions o = tls("a");
   o.tls.ca = directory_.file("missing.crt");
