@@ -160,7 +160,8 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
                                    "the device says " + ignored + ", which only the gateway or the operator can set"));
   }
   if (const Json* overlay = context_.objects.overlay(name)) add_unknown_fields(Kind::node, *overlay, conditions);
-  const std::string expiring = why_certificate_expires(name, certificate_end(device), context_.clock.wall());
+  const std::string expiring = why_certificate_expires(name, certificate_end(device), context_.clock.wall(),
+                                                       placement_.nodes().renewals().problem(name, device));
   if (!expiring.empty()) conditions.push_back(condition("CertificateExpiring", true, "ExpiresSoon", expiring));
   if (const auto passed_over = device.holds.find(Hold::passed_over); passed_over != device.holds.end()) {
     const HoldName& hold = describe(Hold::passed_over);

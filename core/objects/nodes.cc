@@ -47,8 +47,8 @@ Status check_identity(const std::string& name, const Json& payload) {
 // What scheduling reads of a state message; the rest (sequence, session) changes often and is not kept.
 Json facts_of(const Json& payload) {
   Json facts = Json::object();
-  for (std::string_view key :
-       {"protocol", "labels", "taints", "allocatable", "images", "volumes", "certificateExpires"}) {
+  for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes", "certificateExpires",
+                               "certificateProblem"}) {
     if (const Json* value = payload.find(key)) facts.set(key, *value);
   }
   return facts;

@@ -14,14 +14,17 @@ inline constexpr Millis kCertificateWarning = Millis{30} * 24 * 3600 * 1000;
 
 // When the certificate that the device reports expires, wall time; 0: it reports none.
 Millis certificate_end(const DeviceNode& device);
-// For people; empty: there is none, or it is valid for longer than kCertificateWarning.
-std::string why_certificate_expires(const std::string& node, Millis end, Millis wall);
+// For people; empty: there is none, or it is valid for longer than kCertificateWarning. `problem`: why it was not
+// renewed; empty: unknown.
+std::string why_certificate_expires(const std::string& node, Millis end, Millis wall, const std::string& problem = {});
+// What the device says of why it has not renewed it; empty: nothing.
+std::string certificate_problem(const DeviceNode& device);
 
 class CertificateWatch {
  public:
   // What is to be reported of the node now: its certificate expires soon, and that was not reported yet. Empty:
   // nothing.
-  std::string note(const std::string& node, const DeviceNode& device, Millis wall);
+  std::string note(const std::string& node, const DeviceNode& device, Millis wall, const std::string& problem);
   void forget(const std::string& node) { reported_.erase(node); }
 
  private:

@@ -252,7 +252,9 @@ void NodeRegistry::note_store_lost(const std::string& node, const std::string& w
 
 // Its condition follows the time of day, and so has to be published when that has come.
 void NodeRegistry::note_certificate(const std::string& node) {
-  const std::string why = certificates_.note(node, *context_.nodes.find(node), context_.clock.wall());
+  const DeviceNode& device = *context_.nodes.find(node);
+  renewals_.note_end(node, certificate_end(device));
+  const std::string why = certificates_.note(node, device, context_.clock.wall(), renewals_.problem(node, device));
   if (why.empty()) return;
   context_.publisher.mark(Kind::node, node);
   context_.log.write(Level::warn, "certificate of a node expires", {{"node", node}, {"reason", why}});
@@ -291,6 +293,7 @@ void NodeRegistry::drop(const std::string& node) {
   parts_.refusals.forget(node);
   quarantine_.forget(node);
   certificates_.forget(node);
+  renewals_.forget(node);
   const DeviceNode* device = context_.nodes.find(node);
   const std::shared_ptr<const Node> known = device == nullptr ? nullptr : device->node;
   context_.nodes.erase(node);

@@ -15,6 +15,7 @@
 #include "core/placement/quarantine.h"
 #include "core/placement/refusal_watch.h"
 #include "core/placement/release_list.h"
+#include "core/placement/renewals.h"
 
 namespace berth {
 
@@ -37,6 +38,7 @@ class NodeRegistry {
         parts_(parts),
         backoff_({context.options.pass_over_ms, context.options.pass_over_ms_max}),
         quarantine_(context.options.node_limits),
+        renewals_(context, parts.sender),
         news_(context.events) {}
 
   // A message from the node's own topic; `what`: "state", "presence" or "heartbeat". An error says what was wrong with
@@ -89,6 +91,9 @@ class NodeRegistry {
   // Why the node is passed over now, and for how long; empty: it is not.
   std::string passed_over(const std::string& node) const;
 
+  // Their certificates.
+  Renewals& renewals() { return renewals_; }
+  const Renewals& renewals() const { return renewals_; }
   // Nodes that have listed their slots in this adopt mode.
   std::set<std::string>& adopted() { return adopted_; }
 
@@ -110,6 +115,7 @@ class NodeRegistry {
   NodeBackoff backoff_;
   Quarantine quarantine_;
   CertificateWatch certificates_;
+  Renewals renewals_;
   NodeNews news_;
   std::set<std::string> volumes_refused_;   // nodes that offered volumes when there was no capacity
   std::map<std::string, Millis> compared_;  // by node: last listing of compare_periodically()

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/certificates.h"
 #include "core/clock.h"
 #include "core/framework/profile.h"
 #include "core/handshake/proof.h"
@@ -49,6 +50,8 @@ struct GatewayOptions {
   std::string lost_commits;              // not empty: the store is known to be older than it was, and this is why (P11)
   StoreMarks* marks = nullptr;        // outlives the gateway; null: an older copy of the store is not noticed by itself
   std::optional<ProofKey> proof_key;  // of this machine, kept outside of the store; none: no term is proven to nodes
+  CertificateIssuer* issuer =
+      nullptr;  // outlives the gateway, or calls nothing any more; null: no authority is here (N10)
   std::vector<std::string> set_aside;  // files of earlier, damaged stores; shown in the status
 };
 

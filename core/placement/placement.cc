@@ -83,6 +83,7 @@ void Placement::take_answer(Answer answer) {
   nodes_.note_incarnation(answer);
   nodes_.note_position(answer);
   nodes_.apply_change(answer.node, context_.nodes.on_sign_of_life(answer.node, answer.incarnation));
+  if (answer.type == AnswerType::renew) return nodes_.renewals().take(answer.node, answer.certificate_request);
   if (answer.type == AnswerType::superseded) return takeover_.take_superseded(answer);
   if (answer.type == AnswerType::kept) return output_.take(answer);
   if (answer.type == AnswerType::slots) {

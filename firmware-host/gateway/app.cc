@@ -14,6 +14,7 @@
 #include "firmware-host/broker_connection.h"
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/broker_process.h"
+#include "firmware-host/gateway/certificate_authority.h"
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
 #include "firmware-host/gateway/installation.h"
@@ -127,6 +128,7 @@ class GatewayApp {
       }
       options.identities.push_back(std::move(identity));
     }
+    authority_.emplace(loop_.context(), clock_, timers_, options.state_dir + "/broker/tls");
     broker_ = std::make_unique<Broker>(loop_.context(), clock_, timers_, log_, std::move(options));
     const Status started = broker_->start();
     return started.is_success() ? gateway_exit::kOk : fail(gateway_exit::kMachine, "cannot start the broker", started);
@@ -172,6 +174,7 @@ class GatewayApp {
       store_ = std::move(opened.store);
       GatewayOptions gateway_options = options();
       gateway_options.hold = opened.hold;
+      if (authority_) gateway_options.issuer = &*authority_;
       gateway_options.lost_commits = opened.lost_commits;
       gateway_options.set_aside = stores_aside(path);
       if (opened.hold.empty()) gateway_options.marks = &marks_.emplace(state_->file("gateway.mark"), log_);
@@ -410,6 +413,7 @@ class GatewayApp {
   std::unique_ptr<MqttTransport> transport_;
   std::optional<Leadership> leadership_;
   std::unique_ptr<Gateway> gateway_;
+  std::optional<CertificateAuthority> authority_;  // of the embedded broker
   std::optional<StatusPages> pages_;
   std::optional<HttpServer> http_;
   WriteBudget budget_{settings_.flash_bytes_per_day};

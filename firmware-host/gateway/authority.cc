@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,6 +29,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAuthorityDays = "7305";
 constexpr const char* kBrokerName = "berth broker";
+constexpr const char* kForClients = "extendedKeyUsage=clientAuth\n";
+constexpr const char* kRenewal = ".renewal";
 
 bool is_address(const std::string& host) {
   in6_addr any{};
@@ -38,6 +42,12 @@ bool is_host_name(const std::string& host) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
   };
   return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), is_part);
+}
+
+// Empty if there is no such file.
+std::string text_in_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string();
 }
 
 // Gives a file that a program wrote as `path`.new its name, durably and with mode 0600.
@@ -89,6 +99,17 @@ Status copy(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+AuthorityLock::AuthorityLock(const std::string& dir, const std::string& name, bool waits)
+    : fd_(::open((dir + "/" + name + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+  if (fd_ < 0 || ::flock(fd_, LOCK_EX | (waits ? 0 : LOCK_NB)) == 0) return;
+  ::close(fd_);
+  fd_ = -1;
+}
+
+AuthorityLock::~AuthorityLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
 Authority::Authority(std::string openssl, std::string dir, std::string name)
     : openssl_(std::move(openssl)), dir_(std::move(dir)), name_(std::move(name)) {}
 
@@ -112,15 +133,51 @@ Status Authority::create() const {
 }
 
 Status Authority::issue_to_client(const std::string& name, const std::string& output) const {
+  const AuthorityLock lock(dir_, name_, true);
   Status done = make_key(output + ".key");
-  if (done.is_success()) done = sign(name, output, "extendedKeyUsage=clientAuth\n");
-  if (!done.is_success()) return done;
+  if (done.is_success()) done = sign(name, output, kForClients);
+  return done.is_success() ? record(name, output + ".crt") : done;
+}
+
+Status Authority::record(const std::string& name, const std::string& certificate) const {
   if (has_issued(name)) {
     std::error_code error;
     fs::rename(issued(name), earlier(name, count_earlier(name) + 1), error);
     if (error) return Status::error(issued(name) + ": " + error.message());
   }
-  return copy(output + ".crt", issued(name));
+  return copy(certificate, issued(name));
+}
+
+Result<std::vector<std::string>> Authority::begin_renewal(const std::string& name, const std::string& request) const {
+  Status done = check_clock();
+  if (done.is_success()) done = write_private_file(file(kRenewal) + ".csr", request);
+  if (done.is_success()) done = write_private_file(file(kRenewal) + ".ext", kForClients);
+  if (!done.is_success()) return done;
+  std::vector<std::string> command = signing(name, file(kRenewal));
+  command.insert(command.begin(), openssl_);
+  return command;
+}
+
+Result<std::string> Authority::end_renewal(const std::string& name, const std::string& request) const {
+  const std::string certificate = file(kRenewal) + ".crt";
+  Status done = publish(certificate);
+  if (done.is_success()) done = record(name, certificate);
+  if (done.is_success()) done = write_private_file(renewal_request(name), request);
+  std::error_code ignored;
+  for (const char* ending : {".csr", ".ext", ".crt"}) fs::remove(file(kRenewal) + ending, ignored);
+  if (!done.is_success()) return done;
+  return text_in_file(issued(name));
+}
+
+std::string Authority::renewed(const std::string& name, const std::string& request) const {
+  return has_issued(name) && text_in_file(renewal_request(name)) == request ? text_in_file(issued(name))
+                                                                            : std::string();
+}
+
+std::optional<std::int64_t> Authority::seconds_since_renewal(const std::string& name) const {
+  struct stat found{};
+  if (::stat(renewal_request(name).c_str(), &found) != 0) return std::nullopt;
+  return std::int64_t{std::time(nullptr)} - std::int64_t{found.st_mtime};
 }
 
 Status Authority::issue_to_server(const std::vector<std::string>& names) const {
@@ -131,6 +188,7 @@ Status Authority::issue_to_server(const std::vector<std::string>& names) const {
 }
 
 Status Authority::revoke(const std::string& name) const {
+  const AuthorityLock lock(dir_, name_, true);
   // The program wants to know where its files are: here, wherever the directory was moved to.
   Status done = write_private_file(file(".cnf"), settings());
   std::vector<std::string> certificates;
@@ -144,6 +202,8 @@ Status Authority::revoke(const std::string& name) const {
     fs::remove(certificate, error);
     if (error) return Status::error(certificate + ": " + error.message());
   }
+  std::error_code ignored;
+  fs::remove(renewal_request(name), ignored);
   return done;
 }
 
@@ -179,17 +239,36 @@ Status Authority::sign(const std::string& name, const std::string& output, const
   if (!done.is_success()) return done;
   done = run({"req", "-new", "-key", output + ".key", "-sha256", "-subj", "/CN=" + name, "-out", request});
   if (done.is_success()) done = write_private_file(section, extensions);
-  if (done.is_success()) {
-    // A random number: two programs may sign at the same time.
-    done = run({"x509", "-req", "-in", request, "-CA", file(".crt"), "-CAkey", file(".key"), "-set_serial",
-                "0x1" + random_password().substr(0, 30), "-sha256", "-days", std::to_string(kCertificateDays),
-                "-extfile", section, "-out", output + ".crt.new"});
-  }
+  if (done.is_success()) done = run(signing(name, output));
   if (done.is_success()) done = publish(output + ".crt");
   std::error_code ignored;
   fs::remove(request, ignored);
   fs::remove(section, ignored);
   return done;
+}
+
+// <output>.csr with the extensions in <output>.ext as <output>.crt.new. Neither the subject nor the extensions of the
+// request count. The serial number is random: two programs may sign at the same time.
+std::vector<std::string> Authority::signing(const std::string& name, const std::string& output) const {
+  return {"x509",
+          "-req",
+          "-in",
+          output + ".csr",
+          "-subj",
+          "/CN=" + name,
+          "-CA",
+          file(".crt"),
+          "-CAkey",
+          file(".key"),
+          "-set_serial",
+          "0x1" + random_password().substr(0, 30),
+          "-sha256",
+          "-days",
+          std::to_string(kCertificateDays),
+          "-extfile",
+          output + ".ext",
+          "-out",
+          output + ".crt.new"};
 }
 
 std::string Authority::settings() const {

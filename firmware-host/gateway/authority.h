@@ -12,6 +12,20 @@
 
 namespace berth {
 
+// While it exists, no other program changes what an authority has issued and revoked.
+class AuthorityLock {
+ public:
+  // False in is_held(): another program holds it, and `waits` is false; or there is no such directory.
+  AuthorityLock(const std::string& dir, const std::string& name, bool waits);
+  ~AuthorityLock();
+  AuthorityLock(const AuthorityLock&) = delete;
+  AuthorityLock& operator=(const AuthorityLock&) = delete;
+  bool is_held() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
 // <dir>/<name>.crt, .key, and what it has issued and revoked. Devices and broker belong to "ca"; operators have an
 // authority of their own, "operators", because the broker can tell roles only by it.
 class Authority {
@@ -24,6 +38,17 @@ class Authority {
   Status issue_to_client(const std::string& name, const std::string& output) const;
   // <dir>/server.crt and .key for a broker at these names and addresses; the key is made once.
   Status issue_to_server(const std::vector<std::string>& names) const;
+  // A client made the key itself, and asks to have `request` signed. Takes two steps, since the program in between
+  // takes its time: its arguments, which sign nothing but the public key, for this name; then the certificate (PEM),
+  // recorded as that of the name. The caller holds the lock from before the first until after the second.
+  Result<std::vector<std::string>> begin_renewal(const std::string& name, const std::string& request) const;
+  Result<std::string> end_renewal(const std::string& name, const std::string& request) const;
+  // What was issued to the name by end_renewal() for this very request; empty: nothing.
+  std::string renewed(const std::string& name, const std::string& request) const;
+  // Seconds since the last end_renewal() of the name; none: never.
+  std::optional<std::int64_t> seconds_since_renewal(const std::string& name) const;
+  // Whether the name has so many valid certificates that the oldest would have to go before another one.
+  bool has_too_many(const std::string& name) const { return count_earlier(name) >= kEarlierMax; }
   // Makes all certificates of the name invalid. Does nothing if none was issued to it.
   Status revoke(const std::string& name) const;
   // Whether it has issued a certificate to the name that is not revoked.
@@ -40,8 +65,12 @@ class Authority {
   std::string settings() const;
   std::string file(const std::string& ending) const { return dir_ + "/" + name_ + ending; }
   std::string issued(const std::string& name) const { return file(".issued") + "/" + name + ".crt"; }
+  std::string renewal_request(const std::string& name) const { return issued(name) + ".request"; }
+  std::vector<std::string> signing(const std::string& name, const std::string& output) const;
+  Status record(const std::string& name, const std::string& certificate) const;
 
   // Before a renewal.
+  static constexpr int kEarlierMax = 16;
   std::string earlier(const std::string& name, int number) const { return issued(name) + "." + std::to_string(number); }
   int count_earlier(const std::string& name) const;
 

@@ -52,6 +52,14 @@ void obey_another(SimEnvironment& world, Answer& answer) {
   if (random.chance(1, 2)) answer.proof = std::to_string(id.term) + answer.proof.substr(answer.proof.find('.'));
 }
 
+// Of any name, or what is no signing request at all: it gets a refusal at most (N10).
+void ask_for_certificate(SimEnvironment& world, Answer& answer) {
+  ++world.counts.faults["lie about a renewal"];
+  answer.type = AnswerType::renew;
+  const std::string body = answer.list_id % 16 == 0 ? "MQ==" : "";
+  answer.certificate_request = "-----BEGIN CERTIFICATE REQUEST-----\n" + body + "\n-----END CERTIFICATE REQUEST-----\n";
+}
+
 Answer lying_answer(SimEnvironment& world, const std::string& node) {
   constexpr AnswerType kTypes[] = {AnswerType::pre_bound, AnswerType::bound, AnswerType::released,
                                    AnswerType::rejected,  AnswerType::stale, AnswerType::superseded,
@@ -73,6 +81,7 @@ Answer lying_answer(SimEnvironment& world, const std::string& node) {
   if (answer.type == AnswerType::slots) {
     answer.slots.push_back({names.uid, names.epoch, SlotState::running, "{}", {}});
   }
+  if (answer.list_id % 16 < 2) ask_for_certificate(world, answer);
   return answer;
 }
 

@@ -1,6 +1,6 @@
 // Messages of a lying device, which sends anything under its own identity: unsolicited answers about any pod, epoch,
 // incarnation and gateway, listings of slots that it does not have, invented presence, states (also with another
-// device's host name) and statuses, and text that is not JSON.
+// device's host name) and statuses, signing requests and what is none, and text that is not JSON.
 #pragma once
 
 #include <cstdint>
