@@ -37,6 +37,10 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       watch_(config_.marks, clock, timers, turn_),
       answers_(slots_.state(), watch_, topics_, config_, turn_),
       reporter_(slots_.state(), watch_, config_, topics_, clock, timers, turn_) {
+  if (config_.certificates != nullptr) {
+    renewal_.emplace(Renewal::Parts{*config_.certificates, slots_.state(), answers_, reporter_, transport_}, clock,
+                     config_.time_floor, log, hash(config_.node) ^ hash(config_.machine_id));
+  }
   transport_.set_handler(this);
   runtime_.set_handler(this);
 }
@@ -207,6 +211,7 @@ void Agent::on_request(const Result<Request>& request) {
 }
 
 void Agent::on_link(bool up) {
+  if (up && renewal_) renewal_->on_connected();
   if (reporter_.set_link(up) && up && is_ready()) announce();
 }
 

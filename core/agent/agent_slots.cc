@@ -59,6 +59,9 @@ void Agent::carry_out(const Request& request) {
     answers_.send_page(request);
     if (request.report) report();
     note_protocol(request);
+    if (renewal_) renewal_->on_list(request);
+  } else if (request.type == RequestType::certificate) {
+    if (renewal_) renewal_->on_certificate(request);
   } else if (const Slot* preparing = slots_.find({request.uid, request.epoch}, SlotState::preparing);
              preparing != nullptr && request.type == RequestType::pre_bind) {
     slots_.live(request.uid).pre_bind = reply_to;  // the latest request is answered once prepared

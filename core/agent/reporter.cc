@@ -30,7 +30,7 @@ bool Reporter::set_link(bool up) {
 void Reporter::publish_state(const std::string& address) {
   Message state;
   state.topic = topics_.node_state(config_.node);
-  state.payload = node_state_payload(session(), ++state_sequence_, config_, lost_before_, address);
+  state.payload = node_state_payload(session(), ++state_sequence_, config_, notes_, address);
   state.retain = true;
   turn_.send(std::move(state));
 }

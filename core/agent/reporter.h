@@ -36,7 +36,9 @@ class Reporter {
   bool is_link_up() const { return link_up_; }
 
   // Why the store before this one was lost, for the state.
-  void set_lost_before(std::string why) { lost_before_ = std::move(why); }
+  void set_lost_before(std::string why) { notes_.lost_before = std::move(why); }
+  // Likewise, why the certificate was not renewed.
+  void set_certificate_problem(std::string why) { notes_.certificate_problem = std::move(why); }
   void publish_state(const std::string& address);
   void publish_online();
   // Now, and then at each interval until the link goes down.
@@ -63,7 +65,7 @@ class Reporter {
   const Clock& clock_;
   Timers& timers_;
   Turn& turn_;
-  std::string lost_before_;
+  StateNotes notes_;
   std::uint64_t session_ = 0;
   std::uint64_t state_sequence_ = 0;
   std::uint64_t heartbeat_sequence_ = 0;

@@ -1,5 +1,6 @@
 #include "core/agent/reports.h"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -48,12 +49,12 @@ Json session_json(const AgentSession& session) {
 }  // namespace
 
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
-                               const std::string& lost_before, const std::string& address) {
+                               const StateNotes& notes, const std::string& address) {
   Json json = session_json(session);
   json.set("sequence", std::to_string(sequence));
   json.set("heartbeatMs", std::to_string(config.heartbeat_ms));
   json.set("protocol", to_text(kProtocol));
-  if (!lost_before.empty()) json.set("storeLost", lost_before);
+  if (!notes.lost_before.empty()) json.set("storeLost", notes.lost_before);
   const std::string machine = machine_name(config.machine_id, config.hardware_serial);
   for (const auto& [key, value] :
        {std::pair{"machine", &machine}, {"serial", &config.hardware_serial}, {"address", &address}}) {
@@ -67,7 +68,9 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   json.set("taints", taints_json(config.taints));
   json.set("allocatable", std::move(allocatable));
   json.set("volumes", volumes_json(config.volumes));
-  if (config.certificate_end > 0) json.set("certificateExpires", std::to_string(config.certificate_end));
+  const auto life = config.certificates == nullptr ? std::nullopt : config.certificates->life();
+  if (life) json.set("certificateExpires", std::to_string(life->end));
+  if (!notes.certificate_problem.empty()) json.set("certificateProblem", notes.certificate_problem);
   return json.dump();
 }
 

@@ -11,6 +11,7 @@
 #include "core/agent/rules.h"
 #include "core/api/metadata.h"
 #include "core/api/taint.h"
+#include "core/certificates.h"
 #include "core/clock.h"
 #include "core/store_mark.h"
 #include "core/time_floor.h"
@@ -29,10 +30,10 @@ struct AgentConfig {
   std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
   std::string boot_id;          // differs from that of the last start if the device rebooted (N5)
   Millis heartbeat_ms = 5000;
-  Millis certificate_end = 0;   // when the certificate that the device connects with expires, wall time; 0: none
   StoreMarks* marks = nullptr;  // outlives the agent; null: an older copy of the store is not noticed by itself (N8)
-  TimeFloor* time_floor = nullptr;  // outlives the agent; null: the time that a gateway says is ignored (N9)
-  OutputArchive* output = nullptr;  // none: what pods wrote goes with their slots
+  TimeFloor* time_floor = nullptr;            // outlives the agent; null: the time that a gateway says is ignored (N9)
+  OutputArchive* output = nullptr;            // none: what pods wrote goes with their slots
+  CertificateKeeper* certificates = nullptr;  // outlives the agent; null: the device connects without one (N10)
 };
 
 // Identifies the sender of a report: the agent's store, the boot, and the connection.
@@ -47,9 +48,13 @@ struct AgentSession {
 // "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"certificateExpires"}; session, sequence,
 // heartbeatMs and certificateExpires as strings.
 // "machine", "serial" and "address" (D5) where they are known. `address`: of this machine, as it reached the broker.
-// `lost_before`: why the store before this incarnation's was lost, member "storeLost"; empty: it was not, or unknown.
+struct StateNotes {
+  std::string lost_before;          // why the store before this incarnation's was lost; empty: it was not, or unknown
+  std::string certificate_problem;  // why the certificate was not renewed; empty: nothing failed
+};
+// The notes are the members "storeLost" and "certificateProblem".
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
-                               const std::string& lost_before, const std::string& address = {});
+                               const StateNotes& notes, const std::string& address = {});
 // nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session","at"}
 std::string presence_payload(const AgentSession& session, bool online);
 // nodes/<node>/heartbeat: {"incarnation","sequence","at"}

@@ -10,6 +10,7 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/records.h"
+#include "firmware-host/agent/device_certificate.h"
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/output_files.h"
 #include "firmware-host/agent/process_runtime.h"
@@ -147,10 +148,23 @@ class AgentApp {
   }
 
   // A broken one is reported with each attempt to connect.
-  void read_certificate() {
-    if (settings_.broker.cert_file.empty()) return;
-    const Result<CertificateLife> life = certificate_life(settings_.broker.cert_file);
-    if (life) settings_.agent.certificate_end = life->end;
+  void open_certificate(BrokerSettings& broker, MqttOptions& options) {
+    if (broker.cert_file.empty() || broker.ca_file.empty()) return;
+    certificate_.emplace(
+        DeviceCertificate::Files{broker.cert_file, broker.key_file, broker.ca_file, settings_.state_directory,
+                                 settings_.agent.node},
+        [this] { return time_floor_ ? std::max(clock_.wall(), time_floor_->floor()) : clock_.wall(); }, log_);
+    settings_.agent.certificates = &*certificate_;
+    broker.cert_file = options.tls.cert = certificate_->pair().cert;
+    broker.key_file = options.tls.key = certificate_->pair().key;
+    options.tls.on_refused = [this] {
+      if (certificate_->note_refused()) use_certificate();
+    };
+  }
+
+  void use_certificate() {
+    const DeviceCertificate::Pair pair = certificate_->pair();
+    transport_->set_client_certificate(pair.cert, pair.key);
   }
 
   void judge_certificates(const BrokerSettings& broker, MqttOptions& options) {
@@ -163,11 +177,11 @@ class AgentApp {
   }
 
   int connect() {
-    const BrokerSettings& broker = settings_.broker;
+    BrokerSettings broker = settings_.broker;
     warn_of_plaintext(broker, log_);
-    read_certificate();
     Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.agent.fleet + "-" + settings_.agent.node);
     if (!options) return fail(kExitUsage, "cannot start", options.error());
+    open_certificate(broker, *options);
     judge_certificates(broker, *options);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     agent_ =
@@ -187,10 +201,21 @@ class AgentApp {
     return kExitOk;
   }
 
+  // With the new certificate. Pods do not notice.
+  Status connect_again() {
+    use_certificate();
+    transport_->disconnect();
+    Status finished = agent_->finish_turn();
+    transport_->start();
+    return finished;
+  }
+
   // Sets the will of the next session, whose number is durable by now.
   Status end_turn() {
     Status finished = agent_->finish_turn();
+    if (finished.is_success() && certificate_ && certificate_->take_renewed()) finished = connect_again();
     if (!finished.is_success()) return finished;
+    if (certificate_ && transport_->is_up()) certificate_->note_accepted();
     service_.turn_ended();
     if (!transport_->is_up()) transport_->set_will(agent_->will());
     if (ending_) {
@@ -226,6 +251,7 @@ class AgentApp {
   std::optional<OutputFiles> output_;
   std::optional<TimeFile> time_file_;    // with TLS
   std::optional<TimeFloor> time_floor_;  // likewise
+  std::optional<DeviceCertificate> certificate_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Agent> agent_;
   bool ending_ = false;
