@@ -116,18 +116,20 @@ def record(fleet, name, *patterns):
 def test_everything_that_the_programs_of_a_fleet_send_has_the_form_of_the_schemas(fleet, schemas):
     assert fleet.observer  # subscribes before anything is sent
     fleet.start("n1", volumes=[f"data={fleet.folder}/data:1Gi"], labels={"zone": "a"}, taints=["slow=yes:PreferNoSchedule"])
-    fleet.apply(LOCAL_CLASS, claim("store"), with_claim(pod("web"), "store"), pod("once", ["true"], restartPolicy="Never"),
+    fleet.apply(LOCAL_CLASS, claim("store"), with_claim(pod("web"), "store"), pod("once", ["echo", "done"], restartPolicy="Never"),
                 pod("large", memory="900Gi"), pod("bad", ["/nonexistent/program"]))
     fleet.wait_running("web", "n1")
     fleet.wait_phase("once", "Succeeded")
     fleet.wait_pending("large", "Insufficient memory")
     rejected = fleet.topic("gateways/gw/answers/n1")
     fleet.observer.wait_message(rejected, lambda answer: answer.get("type") == "Rejected")
-    for verb in (["status"], ["get", "pods"], ["get", "nodes"], ["describe", "pod", "web"], ["explain", "pod", "large"],
+    for verb in (["status"], ["get", "pods"], ["get", "nodes"], ["describe", "pod", "web"], ["get", "events"], ["explain", "pod", "large"],
                  ["get", "pod", "none"], ["waiting"], ["allow", "none"], ["reject", "none"]):
         fleet.ctl(*verb, check=False)
+    fleet.observer.wait_message(rejected, lambda answer: answer.get("type") == "Released")
     fleet.kill("n1")
     fleet.restart("n1")
+    fleet.observer.wait_message(rejected, lambda answer: answer.get("type") == "Kept")
     fleet.delete("pod", "web")
     fleet.wait_gone("web")
     fleet.kill("berthd")

@@ -40,7 +40,7 @@ TEST_F(QueuePositionsTest, TryingAPodAgainWritesNothing) {
   start_connected();
   apply(pod("huge", "u1", kTooMuch));
   commit_something();
-  advance(EventRecorder::kBesideMs);  // what was told of it is written within a minute
+  advance(EventRecorder::kBesideMs);  // its events are written within a minute
   const std::uint64_t commits = store.commits();
   advance(20 * 60'000);
   EXPECT_GE(attempts("u1"), 100) << "without a node, each ten seconds";
