@@ -21,7 +21,7 @@ enum class Table : std::uint8_t {
   node = 5,     // gateway: node name -> incarnation and what is known about it
   slot = 6,     // agent: pod uid -> slot
   high = 7,     // agent: pod uid -> highest epoch seen
-  queue = 8,    // gateway: pod uid -> its queue position after a failed attempt
+  queue = 8,    // gateway: pod uid -> its queue position after a failed attempt; "event/<number>" -> an event
 };
 
 struct Record {
