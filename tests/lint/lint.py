@@ -1,7 +1,7 @@
 """Checks the coding rules of the repository: python3 tests/lint/lint.py [--all] [--no-tidy]. Each complaint says how to fix it.
 
 clang-tidy checks the changed files, or the whole tree with --all, on a clean main, and if many files changed; the last two
-without its slowest check.
+without its slowest check. GCC compiles the same sources by themselves, but of a clean main or many files the latest.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import markers
 import methods
 import results
 import rooms
+import separate
 import sizes
 import style
 import terms
@@ -43,6 +44,8 @@ def rules(arguments, tree):
     yield "terms", lambda: terms.check(tree)
     yield "clang-format", lambda: style.check_format(tree)
     if not arguments.no_tidy:
+        alone = separate.sources(tree, arguments.all)
+        yield f"{len(alone)} sources by themselves", lambda: separate.check(tree, alone, separate.configure(tree.root))
         paths = None if arguments.all else tidy.to_tidy(tree)
         build = tidy.configure(ROOT, "tidy-together" if paths is None else "tidy")
         title = "clang-tidy on the whole tree" if paths is None else f"clang-tidy on {len(paths)} files"
