@@ -82,7 +82,7 @@ void Renewals::refuse(const std::string& node, const std::string& why, Millis re
   entry->second.refusal = why;
   context_.publisher.mark(Kind::node, node);
   context_.log.write(Level::warn, "no certificate issued to a node", {{"node", node}, {"reason", why}});
-  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "CertificateNotRenewed", why});
+  context_.events.record({Kind::node, node, "Warning", "CertificateNotRenewed", why, node});
 }
 
 void Renewals::note_end(const std::string& node, Millis end) {
@@ -90,8 +90,8 @@ void Renewals::note_end(const std::string& node, Millis end) {
   if (entry == asked_.end() || entry->second.end == 0 || end <= entry->second.end) return;
   asked_.erase(entry);
   context_.log.write(Level::info, "a node has renewed its certificate", {{"node", node}});
-  context_.publisher.event({RetainedPublisher::node_events(node), "Normal", "CertificateRenewed",
-                            "the device connects with a new certificate, which it asked for"});
+  context_.events.record({Kind::node, node, "Normal", "CertificateRenewed",
+                          "the device connects with a new certificate, which it asked for", node});
 }
 
 std::string Renewals::problem(const std::string& node, const DeviceNode& device) const {
