@@ -150,8 +150,8 @@ Status Authority::record(const std::string& name, const std::string& certificate
 
 Result<std::vector<std::string>> Authority::begin_renewal(const std::string& name, const std::string& request) const {
   Status done = check_clock();
-  if (done.is_success()) done = write_private_file(file(kRenewal) + ".csr", request);
-  if (done.is_success()) done = write_private_file(file(kRenewal) + ".ext", kForClients);
+  if (done.is_success()) done = write_private_file(file(kRenewal) + ".csr.new", request);
+  if (done.is_success()) done = write_private_file(file(kRenewal) + ".ext.new", kForClients);
   if (!done.is_success()) return done;
   std::vector<std::string> command = signing(name, file(kRenewal));
   command.insert(command.begin(), openssl_);
@@ -159,12 +159,10 @@ Result<std::vector<std::string>> Authority::begin_renewal(const std::string& nam
 }
 
 Result<std::string> Authority::end_renewal(const std::string& name, const std::string& request) const {
-  const std::string certificate = file(kRenewal) + ".crt";
-  Status done = publish(certificate);
-  if (done.is_success()) done = record(name, certificate);
+  Status done = record(name, file(kRenewal) + ".crt.new");
   if (done.is_success()) done = write_private_file(renewal_request(name), request);
   std::error_code ignored;
-  for (const char* ending : {".csr", ".ext", ".crt"}) fs::remove(file(kRenewal) + ending, ignored);
+  for (const char* ending : {".csr.new", ".ext.new", ".crt.new"}) fs::remove(file(kRenewal) + ending, ignored);
   if (!done.is_success()) return done;
   return text_in_file(issued(name));
 }
@@ -233,8 +231,8 @@ Status Authority::make_key(const std::string& path) const {
 
 // Of the key <output>.key. `extensions`: lines for an openssl extension section.
 Status Authority::sign(const std::string& name, const std::string& output, const std::string& extensions) const {
-  const std::string request = output + ".csr";
-  const std::string section = output + ".ext";
+  const std::string request = output + ".csr.new";
+  const std::string section = output + ".ext.new";
   Status done = check_clock();
   if (!done.is_success()) return done;
   done = run({"req", "-new", "-key", output + ".key", "-sha256", "-subj", "/CN=" + name, "-out", request});
@@ -247,13 +245,14 @@ Status Authority::sign(const std::string& name, const std::string& output, const
   return done;
 }
 
-// <output>.csr with the extensions in <output>.ext as <output>.crt.new. Neither the subject nor the extensions of the
-// request count. The serial number is random: two programs may sign at the same time.
+// <output>.csr.new with the extensions in <output>.ext.new as <output>.crt.new: names that a backup leaves out. Neither
+// the subject nor the extensions of the request count. The serial number is random: two programs may sign at the same
+// time.
 std::vector<std::string> Authority::signing(const std::string& name, const std::string& output) const {
   return {"x509",
           "-req",
           "-in",
-          output + ".csr",
+          output + ".csr.new",
           "-subj",
           "/CN=" + name,
           "-CA",
@@ -266,7 +265,7 @@ std::vector<std::string> Authority::signing(const std::string& name, const std::
           "-days",
           std::to_string(kCertificateDays),
           "-extfile",
-          output + ".ext",
+          output + ".ext.new",
           "-out",
           output + ".crt.new"};
 }

@@ -61,6 +61,22 @@ TEST_F(CertificateAuthorityTest, SignsTheKeyForTheNodesNameWhateverTheRequestSay
   ASSERT_TRUE(life) << life.error().message();
   EXPECT_GT(life->end, clock_.wall() + Millis{kCertificateDays - 1} * 24 * 3600 * 1000);
   EXPECT_TRUE(fs::exists(dir_ + "/ca.issued/n1.crt.1")) << "the one before is known, and can be revoked";
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    EXPECT_EQ(entry.path().string().find("renewal"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(CertificateAuthorityTest, WhatIsWrittenOnTheWayHasNamesThatABackupLeavesOut) {
+  int written = 0;
+  issuer_.issue("n1", request_, [&](const IssuedCertificate&) { loop_.stop(); });
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    const std::string path = entry.path().string();
+    if (path.find("renewal") == std::string::npos) continue;
+    ++written;
+    EXPECT_TRUE(path.ends_with(".new")) << path;
+  }
+  EXPECT_GE(written, 2);
+  ASSERT_TRUE(loop_.run().is_success());
 }
 
 TEST_F(CertificateAuthorityTest, ExtensionsOfTheRequestDoNotCount) {
