@@ -180,7 +180,6 @@ TEST_F(DeviceCertificateTest, WhatTheBrokerRefusesGivesWayToThePairBefore) {
 
 TEST_F(DeviceCertificateTest, APairThatWasEnrolledLaterOrOfAnotherNameOrAuthorityComesFirst) {
   renew();
-  const std::string renewed = text_of_file(renewed_file());
   // Another authority, to which the device was enrolled again.
   fs::remove_all(directory_.file("authority"));
   fs::create_directory(directory_.file("authority"));
