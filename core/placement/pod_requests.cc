@@ -31,7 +31,9 @@ void PodLifecycle::request(Binding& binding) {
     case Phase::bound:
     case Phase::none: return;  // nothing is asked
   }
-  ask(binding, std::move(message));
+  // The gateway that it follows may have placed the pod elsewhere, as this Bind was never obeyed (P13).
+  const bool holds_back = row.phase == Phase::bind && context_.identity->adopting && context_.identity->followed;
+  if (!holds_back) ask(binding, std::move(message));
   sender_.arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = row.uid] {
     Binding& again = state_.bindings.at(uid);
     again.edit().resend = 0;

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "tests/model/explorer.h"
 #include "tests/model/model.h"
+#include "tests/model/pair.h"
 
 namespace berth::model {
 
@@ -44,142 +46,27 @@ constexpr MutantCase kMutants[] = {
      {.epochs = 2, .node_rollbacks = 1, .list = true, .mutant = Mutant::older_node_store_unnoticed}},
     {"older-node-store-unswept",
      {.epochs = 2, .node_rollbacks = 1, .list = true, .mutant = Mutant::older_node_store_unswept}},
+    {"serve-without-claim-order", {.epochs = 1, .follows = 1, .mutant = Mutant::serve_without_claim_order}},
+    {"serve-beside-another", {.epochs = 1, .follows = 1, .mutant = Mutant::serve_beside_another}},
+    {"bind-while-following", {.epochs = 1, .follows = 2, .minimal = true, .mutant = Mutant::bind_while_following}},
+    {"follow-without-adopt-mode", {.epochs = 1, .follows = 1, .mutant = Mutant::follow_without_adopt_mode}},
+    {"leader-before-durable", {.epochs = 1, .follows = 1, .kills = 1, .mutant = Mutant::leader_before_durable}},
+    {"leader-not-read", {.epochs = 1, .follows = 1, .kills = 1, .mutant = Mutant::leader_not_read}},
+    {"same-store-id-when-following", {.epochs = 1, .follows = 2, .mutant = Mutant::same_store_id_when_following}},
+    {"promises-kept-when-following", {.epochs = 1, .follows = 2, .mutant = Mutant::promises_kept_when_following}},
     {"older-store-places-at-once", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_places_at_once}},
 };
 
-constexpr std::uint32_t kNone = 0xffffffffu;
-
-std::uint64_t hash(const State& state) {
-  std::uint64_t words[(sizeof(State) + 7) / 8] = {};
-  std::memcpy(words, &state, sizeof(State));
-  std::uint64_t value = 0;
-  for (const std::uint64_t word : words) {
-    value = (value ^ word) * 0x9e3779b97f4a7c15u;
-    value ^= value >> 29;
-  }
-  return value;
+int explore(const Options& options, std::size_t states_max) {
+  if (options.follows > 0) return Explorer<PairMachine>(options, states_max).run();
+  return Explorer<Machine>(options, states_max).run();
 }
-
-// The states found so far, in order of discovery, each with its predecessor.
-class Found {
- public:
-  Found() : table_(1u << 16, kNone) {}
-
-  std::size_t size() const { return states_.size(); }
-  const State& at(std::size_t index) const { return states_[index]; }
-  std::uint32_t parent(std::size_t index) const { return parents_[index]; }
-  bool add(const State& state, std::uint32_t parent) {
-    if ((states_.size() + 1) * 2 > table_.size()) grow();
-    std::uint32_t& slot = table_[probe(state)];
-    if (slot != kNone) return false;
-    slot = static_cast<std::uint32_t>(states_.size());
-    states_.push_back(state);
-    parents_.push_back(parent);
-    return true;
-  }
-  std::uint32_t find(const State& state) const { return table_[probe(state)]; }
-
- private:
-  std::size_t probe(const State& state) const {
-    std::size_t at = hash(state) & (table_.size() - 1);
-    while (table_[at] != kNone && !(states_[table_[at]] == state)) at = (at + 1) & (table_.size() - 1);
-    return at;
-  }
-  void grow() {
-    table_.assign(table_.size() * 2, kNone);
-    for (std::size_t index = 0; index < states_.size(); ++index) {
-      table_[probe(states_[index])] = static_cast<std::uint32_t>(index);
-    }
-  }
-
-  std::vector<std::uint32_t> table_;
-  std::vector<State> states_;
-  std::vector<std::uint32_t> parents_;
-};
-
-class Explorer {
- public:
-  Explorer(const Options& options, std::size_t states_max)
-      : machine_(std::make_unique<Machine>(options)), states_max_(states_max) {}
-
-  int run() {
-    found_.add(machine_->first(), kNone);
-    for (std::size_t index = 0; index < found_.size(); ++index) {
-      if (!expand(static_cast<std::uint32_t>(index))) return 1;
-      if (found_.size() > states_max_) {
-        std::printf("more than %zu states\n", states_max_);
-        return 2;
-      }
-    }
-    std::printf("%zu states, no violation\n", found_.size());
-    return all_can_become_good() ? 0 : 1;
-  }
-
- private:
-  bool expand(std::uint32_t index) {
-    const State state = found_.at(index);
-    bool ok = true;
-    machine_->for_each_step(state, [&](const Step& step, const State& next, const char* broken) {
-      if (!ok) return;
-      const bool is_new = found_.add(next, index);
-      if (broken == nullptr && is_new) broken = machine_->check(next);
-      if (broken == nullptr) return;
-      ok = false;
-      report(broken, index);
-      std::printf("  %s\n", describe(step).c_str());
-    });
-    return ok;
-  }
-
-  void report(const char* what, std::uint32_t index) const {
-    std::vector<std::uint32_t> path;
-    for (std::uint32_t at = index; at != kNone; at = found_.parent(at)) path.push_back(at);
-    std::reverse(path.begin(), path.end());
-    std::printf("%zu states; violation after %zu steps: %s\n", found_.size(), path.size(), what);
-    for (std::size_t at = 0; at + 1 < path.size(); ++at) {
-      bool printed = false;
-      machine_->for_each_step(found_.at(path[at]), [&](const Step& step, const State& next, const char*) {
-        if (printed || !(next == found_.at(path[at + 1]))) return;
-        printed = true;
-        std::printf("  %s\n", describe(step).c_str());
-      });
-    }
-  }
-
-  // From every state, fault-free steps must lead to a good one. Paths that meet are followed once.
-  bool all_can_become_good() const {
-    std::vector<std::uint8_t> good(found_.size(), 0);
-    std::vector<std::uint32_t> path;
-    for (std::uint32_t start = 0; start < found_.size(); ++start) {
-      path.clear();
-      State state = found_.at(start);
-      std::uint32_t index = start;
-      while (index == kNone || good[index] == 0) {
-        if (machine_->is_good(state)) break;
-        if (index != kNone) path.push_back(index);
-        if (path.size() > 200 || !machine_->advance(state)) {
-          report("no good state is reachable without further faults", start);
-          return false;
-        }
-        index = found_.find(state);
-      }
-      for (const std::uint32_t passed : path) good[passed] = 1;
-      good[start] = 1;
-    }
-    std::printf("a good state is reachable from every state\n");
-    return true;
-  }
-
-  std::unique_ptr<Machine> machine_;
-  Found found_;
-  std::size_t states_max_;
-};
 
 int run_all_mutants(std::size_t states_max) {
   int missed = 0;
   for (const auto& [name, options] : kMutants) {
     std::printf("-- %.*s\n", static_cast<int>(name.size()), name.data());
-    if (Explorer(options, states_max).run() == 1) continue;
+    if (explore(options, states_max) == 1) continue;
     std::printf("   NOT CAUGHT\n");
     ++missed;
   }
@@ -190,8 +77,9 @@ int run_all_mutants(std::size_t states_max) {
 int usage() {
   std::printf(
       "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--rollbacks 0|1]\n"
-      "                   [--node-rollbacks 0|1] [--faults N] [--list 0|1] [--split 0|1] [--max-states N] [--mutant "
-      "NAME|all]\n");
+      "                   [--node-rollbacks 0|1] [--faults N] [--list 0|1] [--split 0|1]\n"
+      "       berth_model --follows 1|2 [--epochs 1|2] [--cuts N] [--kills N]      two gateways\n"
+      "       berth_model --mutant NAME|all                                        each with [--max-states N]\n");
   for (const auto& [name, options] : kMutants) std::printf("  %.*s\n", static_cast<int>(name.size()), name.data());
   return 2;
 }
@@ -208,10 +96,14 @@ bool read_option(std::string_view key, int number, Options& options) {
   if (key == "--losses") return within(0, 1, options.losses);
   if (key == "--rollbacks") return within(0, 1, options.rollbacks);
   if (key == "--node-rollbacks") return within(0, 1, options.node_rollbacks);
+  if (key == "--follows") return within(0, 2, options.follows);
+  if (key == "--cuts") return within(0, 9, options.cuts);
+  if (key == "--kills") return within(0, 9, options.kills);
   if (key == "--faults") return within(0, 100, options.faults);
   if (key == "--list") options.list = number != 0;
+  if (key == "--minimal") options.minimal = number != 0;
   if (key == "--split") options.split = number != 0;
-  return key == "--list" || key == "--split";
+  return key == "--list" || key == "--minimal" || key == "--split";
 }
 
 int run(int argc, char** argv) {
@@ -234,8 +126,9 @@ int run(int argc, char** argv) {
       return usage();
     }
   }
-  if (argc % 2 == 0) return usage();
-  return all ? run_all_mutants(states_max) : Explorer(options, states_max).run();
+  const bool has_room = options.follows == 0 || options.epochs * (1 + options.follows) <= kPairEpochs;
+  if (argc % 2 == 0 || !has_room) return usage();
+  return all ? run_all_mutants(states_max) : explore(options, states_max);
 }
 
 }  // namespace

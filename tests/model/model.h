@@ -20,108 +20,17 @@
 #include <cstring>
 #include <functional>
 #include <string>
-#include <unordered_map>
 
-#include "core/agent/rules.h"
-#include "core/handshake/row.h"
+#include "tests/model/rules.h"
 
 namespace berth::model {
 
-inline constexpr int kNodes = 2;
-inline constexpr int kPods = 2;
 inline constexpr int kMaxEpochs = 3;
 inline constexpr int kFloors = kMaxEpochs + 1;  // a floor is an epoch, or the next one
-
-// Rules that can be broken on purpose, to verify that the checks detect it.
-enum class Mutant {
-  none,
-  bind_before_commit,
-  pre_bind_before_commit,
-  place_elsewhere_from_bind,
-  hello_without_echo,
-  hi_forgotten_at_reboot,
-  released_before_stopped,
-  survivors_kept,
-  drop_release_entry_by_time,
-  leave_without_entry,
-  floor_not_durable,
-  rejected_without_hi,
-  any_incarnation,
-  adopt_mode_not_durable,
-  superseded_for_stale,
-  any_gateway,
-  first_listing_is_enough,
-  old_listing_believed,
-  admission_blind,
-  older_store_unnoticed,
-  older_store_places_at_once,
-  older_store_keeps_promises,
-  older_node_store_unnoticed,
-  older_node_store_unswept,
-};
-
-struct Options {
-  int pods = 1;
-  int epochs = 3;
-  int wipes = 0;      // losses of a device's store, in total
-  int losses = 0;     // losses of the gateway's store: 0 or 1
-  int rollbacks = 0;  // the gateway's store is replaced by an earlier copy of itself (P11): 0 or 1; not with losses
-  int node_rollbacks = 0;  // a device's store is replaced by an earlier copy of itself (N8): 0 or 1; with `list`
-  int faults = -1;  // wipes, losses, rollbacks, reboots, expired promises, failed preparations, in total; -1: unlimited
-  bool list = false;     // listings outside adopt mode too; their floor is above every earlier request of the pod
-  bool split = false;    // the gateway's decision and its commit are two steps, with crashes between them
-  bool minimal = false;  // only placement, binding and lost stores: to reach a mutant that needs a long trace
-  Mutant mutant = Mutant::none;
-};
 
 // The gateway identity that sends: (term 1, first store); after the loss of that store (1, second), then (2, second).
 // A store that is an earlier copy of itself is (2, second) at once: its mark names the term to exceed.
 enum Sender : std::uint8_t { kFirst, kSecond, kSecondRaised, kSenders };
-// The states of a slot, and an additional one: stopping after it had finished (S8: no longer charged).
-inline constexpr std::uint8_t kStoppingFinished = 6;
-
-// A slot or a row: its epoch, and its state or phase. Epoch 0: none.
-struct Held {
-  std::uint8_t epoch = 0;
-  std::uint8_t state = 0;
-  bool operator==(const Held&) const = default;
-  SlotState slot() const { return state == kStoppingFinished ? SlotState::stopping : static_cast<SlotState>(state); }
-  Phase phase() const { return static_cast<Phase>(state); }
-};
-
-// One device: its durable state, and the workloads that run on it.
-struct Device {
-  std::array<Held, kPods> slot{};
-  std::array<std::uint8_t, kPods> high{};
-  std::uint8_t floor = 0;
-  std::uint8_t obeys = 0;  // the gateway it accepts: 1 + Sender; 0: none yet
-  std::uint8_t incarnation = 0;
-  std::uint8_t booting = 0;  // first boot of a store, N0 not done yet: no answers
-  std::uint8_t alive = 0;    // bit e: the workload of epoch e runs
-};
-
-// What the gateway knows about the pods.
-struct Ledger {
-  std::array<Held, kPods> row{};
-  std::uint8_t gone = 0;  // bit pod: deleted or finished, not placed again
-  std::uint8_t next = 1;
-  std::uint8_t entries = 0;  // bit e: a release-list entry
-  std::uint8_t sender = kFirst;
-  std::uint8_t waiting = 0;  // bit node: has not listed its slots yet; not 0: adopt mode
-  bool operator==(const Ledger&) const = default;
-  bool has_row(int e) const { return row[0].epoch == e || row[1].epoch == e; }
-  bool knows(int e) const { return has_row(e) || ((entries >> e) & 1) != 0; }
-};
-
-// A complete listing in transit to the gateway.
-struct Listing {
-  std::uint8_t sender = 0;  // 1 + the identity that asked for it; 0: no listing
-  std::array<Held, kPods> slot{};
-};
-
-enum RequestKind { kPreBind, kBind, kRelease, kRequestKinds, kList = kRequestKinds };
-inline constexpr int kEntry = 7;
-enum AnswerBit { kPreBound, kBound, kReleased, kRejected, kStale, kFinished, kHello1, kHello2, kAnswerBits };
 
 // Bytes without padding, compared and hashed as memory. Masks of requests: bit sender * kFloors + floor - 1.
 struct State {
@@ -151,18 +60,6 @@ struct State {
   bool operator==(const State& other) const { return std::memcmp(this, &other, sizeof(State)) == 0; }
 };
 static_assert(sizeof(State) == 116);
-
-// The placement of an epoch: pod, node and incarnation in one byte.
-inline std::uint8_t make_placement(int pod, int node, int incarnation) {
-  return static_cast<std::uint8_t>(pod << 4 | node << 3 | (incarnation + 1));
-}
-inline int pod_of(std::uint8_t placement) { return placement >> 4; }
-inline int node_of(std::uint8_t placement) { return placement >> 3 & 1; }
-inline int incarnation_of(std::uint8_t placement) { return (placement & 7) - 1; }
-
-inline std::uint8_t byte(int value) { return static_cast<std::uint8_t>(value); }
-inline std::uint8_t bit(int index) { return byte(1 << index); }
-inline bool has(unsigned mask, int index) { return (mask >> index & 1u) != 0; }
 
 struct Step {
   enum Kind : std::uint8_t {
@@ -202,7 +99,10 @@ std::string describe(const Step& step);
 // The transitions. Each one is applied to a state in which it is possible, or changes nothing.
 class Machine {
  public:
-  explicit Machine(const Options& options) : options_(options) {}
+  using State = model::State;
+  using Step = model::Step;
+
+  explicit Machine(const Options& options);
 
   State first() const;
   // Calls `visit(step, next, violation)` for every step from `state`; `violation` is null, or the rule that was broken.
@@ -215,20 +115,6 @@ class Machine {
   bool is_good(const State& state) const;
 
  private:
-  struct Reply {
-    Device device;
-    std::uint8_t answer = kAnswerBits;  // none
-    bool superseded = false;
-    bool repeats = true;  // S6: a second delivery changes nothing and is answered with a final answer again
-  };
-  struct Asked {
-    int kind = kPreBind;
-    int e = 0;
-    int floor = 1;
-    int sender = kFirst;
-    bool told = false;  // List: of a later state of the device than its own, if there was one
-  };
-
   // steps.cc
   void visit_gateway(const State& state, const Visit& visit) const;
   void visit_begin(const State& state, const Visit& visit) const;
@@ -255,7 +141,6 @@ class Machine {
   State deliver(State state, const Asked& asked, bool refuse, const char** violation) const;
   State deliver_list(State state, int node, const Asked& asked, bool answered) const;
   State read_listing(State state, int node) const;
-  State adopt(State state, int pod, Held slot) const;
   // The result equals `state` if the gateway ignores the answer.
   State receive(State state, int e, int answer, bool promise_passed) const;
   State unsolicited_hello(State state, int pod, int incarnation) const;
@@ -276,14 +161,6 @@ class Machine {
   void forget_answers(State& state, int e, bool dead) const;
   void forget_lists(State& state, int node) const;
 
-  // rules.cc
-  const Reply& decide_once(const Device& device, int pod, const Asked& asked, bool same_incarnation, bool admit) const;
-  // How the row of epoch `mine` (its release-list entry, if `phase` is kEntry) interprets an answer about epoch `e`:
-  // 0: not at all, else 1 + RowEvent.
-  std::uint8_t meaning(const State& state, int phase, int mine, int e, int answer, bool promise_passed) const;
-  bool is_unsolicited_accepted(const State& state, int mine, Phase phase, int incarnation) const;
-  Device clear(const Device& device, int pod) const;
-
   // checks.cc
   bool advance_device(State& state, int node) const;
   bool advance_listing(State& state) const;
@@ -292,8 +169,7 @@ class Machine {
   bool is(Mutant mutant) const { return options_.mutant == mutant; }
 
   Options options_;
-  mutable std::unordered_map<std::uint64_t, Reply> replies_;
-  mutable std::array<std::uint8_t, 1u << 22> meanings_{};  // 0: not computed yet, else 1 + meaning
+  mutable Rules rules_;
 };
 
 }  // namespace berth::model

@@ -101,15 +101,8 @@ State Machine::give_up(State state, int pod, RowEvent event) const {
     held = {};
     return state;
   }
-  Row row;
-  row.phase = held.phase();
-  const Move move = berth::apply(row, event);
-  if (move.to_release_list && !is(Mutant::leave_without_entry)) ledger.entries |= bit(held.epoch);
-  if (event == RowEvent::finished) ledger.gone |= bit(pod);
-  held.state = byte(static_cast<int>(move.to));
-  if (move.to != Phase::none) return state;
-  const int ended = std::exchange(held, {}).epoch;
-  return has(ledger.entries, ended) ? state : end_epoch(state, ended);
+  const int ended = move_row(ledger, pod, event, !is(Mutant::leave_without_entry));
+  return ended == 0 ? state : end_epoch(state, ended);
 }
 
 // Each pod requests so much that a node can hold only one.
@@ -122,7 +115,7 @@ State Machine::deliver(State state, const Asked& asked, bool refuse, const char*
   Device& device = state.device[node_of(sent)];
   const bool same = device.incarnation == incarnation_of(sent) || is(Mutant::any_incarnation);
   const bool admit = !refuse && has_room(device, pod_of(sent));
-  const Reply& reply = decide_once(device, pod_of(sent), asked, same, admit);
+  const Reply& reply = rules_.decide_once(device, pod_of(sent), asked, same, admit);
   if (!reply.repeats) *violation = "S6: a duplicate changes the store or gets a different answer";
   device.slot = reply.device.slot;
   device.high = reply.device.high;
@@ -134,13 +127,13 @@ State Machine::deliver(State state, const Asked& asked, bool refuse, const char*
   int answer = reply.answer;
   if (answer == kHello1 && device.incarnation != 1) answer = kHello2;
   if (to_this_store) state.answers[asked.e] |= bit(answer);
-  if (answer == kReleased || answer == kRejected || answer == kStale) state.finals |= bit(asked.e);
+  if (is_final(answer)) state.finals |= bit(asked.e);
   return state;
 }
 
 State Machine::deliver_list(State state, int node, const Asked& asked, bool answered) const {
   Device& device = state.device[node];
-  const Reply& reply = decide_once(device, 0, asked, true, true);
+  const Reply& reply = rules_.decide_once(device, 0, asked, true, true);
   device.high = reply.device.high;
   device.floor = reply.device.floor;
   device.obeys = reply.device.obeys;
@@ -166,7 +159,8 @@ State Machine::read_listing(State state, int node) const {
       // The outcome is in the pod's status, which is requested.
       if (slot.slot() == SlotState::finished) state.answers[slot.epoch] |= bit(kFinished);
     } else if (!has(state.live.entries, slot.epoch)) {
-      state = adopt(state, pod, slot);
+      state.placement[slot.epoch] = state.sent[slot.epoch];  // no other incarnation of the node can hold it
+      adopt_slot(state.live, pod, slot);
     }
   }
   state.live.waiting &= byte(~bit(node));
@@ -174,37 +168,18 @@ State Machine::read_listing(State state, int node) const {
   return state;
 }
 
-// A slot without a row (core/handshake/rules.md, Comparison).
-State Machine::adopt(State state, int pod, Held slot) const {
-  Ledger& ledger = state.live;
-  Held& row = ledger.row[pod];
-  state.placement[slot.epoch] = state.sent[slot.epoch];  // no other incarnation of the node can hold it
-  const bool is_alive = slot.slot() == SlotState::running || slot.slot() == SlotState::stopping;
-  const bool other_wins = row.epoch != 0 && (row.epoch > slot.epoch || !is_alive);
-  const bool held = slot.slot() == SlotState::preparing || slot.slot() == SlotState::prepared;
-  if (ledger.waiting == 0 || other_wins || held) {
-    ledger.entries |= bit(slot.epoch);
-    return state;
-  }
-  if (row.epoch != 0) ledger.entries |= bit(row.epoch);
-  const bool keeps_running = slot.slot() == SlotState::running && !has(ledger.gone, pod);
-  const RowEvent event = keeps_running ? RowEvent::found_running : RowEvent::found_ending;
-  row = {slot.epoch, byte(static_cast<int>(find_move(Phase::none, event)->to))};
-  if (slot.slot() == SlotState::finished) ledger.gone |= bit(pod);
-  return state;
-}
-
 State Machine::receive(State state, int e, int answer, bool promise_passed) const {
   for (int entry = 1; entry <= options_.epochs; ++entry) {
     if (!has(state.live.entries, entry)) continue;
-    if (meaning(state, kEntry, entry, e, answer, false) == 0) continue;
+    if (rules_.meaning(state.placement[entry], kEntry, entry, state.sent[e], e, answer, false) == 0) continue;
     state.live.entries &= byte(~bit(entry));
     state = end_epoch(state, entry);
   }
   for (int pod = 0; pod < options_.pods; ++pod) {
     const Held& row = state.live.row[pod];
     if (row.epoch == 0) continue;
-    const int event = meaning(state, row.state, row.epoch, e, answer, promise_passed);
+    const int event =
+        rules_.meaning(state.placement[row.epoch], row.state, row.epoch, state.sent[e], e, answer, promise_passed);
     if (event != 0) return give_up(state, pod, static_cast<RowEvent>(event - 1));
   }
   return state;
@@ -212,18 +187,12 @@ State Machine::receive(State state, int e, int answer, bool promise_passed) cons
 
 State Machine::unsolicited_hello(State state, int pod, int incarnation) const {
   const Held& row = state.live.row[pod];
-  if (!is_unsolicited_accepted(state, row.epoch, row.phase(), incarnation)) return state;
+  if (!rules_.is_unsolicited_accepted(state.placement[row.epoch], row.epoch, row.phase(), incarnation)) return state;
   return give_up(state, pod, RowEvent::hello);
 }
 
 State Machine::move_slot(State state, int node, int pod, SlotEvent event) const {
-  Device& device = state.device[node];
-  const SlotState to = berth::apply(device.slot[pod].slot(), event);
-  if (to == SlotState::none) {
-    device = clear(device, pod);
-  } else {
-    device.slot[pod].state = byte(static_cast<int>(to));
-  }
+  state.device[node] = rules_.move_slot(state.device[node], pod, event);
   return state;
 }
 
@@ -232,7 +201,7 @@ State Machine::reboot(State state, int node) const {
   device.alive = 0;
   for (int pod = 0; pod < options_.pods; ++pod) {
     const SlotState slot = device.slot[pod].slot();
-    if (slot == SlotState::preparing || slot == SlotState::prepared) device = clear(device, pod);
+    if (slot == SlotState::preparing || slot == SlotState::prepared) device = rules_.clear(device, pod);
     if (is(Mutant::hi_forgotten_at_reboot)) device.high[pod] = 0;
   }
   if (is(Mutant::floor_not_durable)) device.floor = 0;

@@ -26,19 +26,10 @@ int floor_of(const State& state, int node) {
 // The device's hi and floor may be lower later: there is an earlier copy of its store, or it works on one.
 bool may_go_back(const State& state, int node) { return state.kept_of == 1 + node || has(state.behind, node); }
 
-// The request that a row in this phase resends, or -1.
-int request_of(Phase phase) {
-  switch (phase) {
-    case Phase::prebind: return kPreBind;
-    case Phase::bind:
-    case Phase::bound: return kBind;  // bound: sent again by the comparison
-    case Phase::release: return kRelease;
-    case Phase::none: return -1;
-  }
-  return -1;
-}
-
 }  // namespace
+
+Machine::Machine(const Options& options)
+    : options_(options), rules_(options.mutant, {{1, "first"}, {1, "second"}, {2, "second"}}) {}
 
 State Machine::first() const {
   State state;

@@ -416,5 +416,24 @@ TEST_F(AdoptionTest, NodesThatTheOperatorDidNotWaitForAreAdoptedWhenTheyCome) {
   EXPECT_EQ(phase(newer), Phase::none);
 }
 
+// tests/model: the other gateway had placed the pod elsewhere, as it found no Bind obeyed.
+TEST_F(AdoptionTest, ABindThatWasDecidedBeforeAnotherGatewayServedIsHeldBackWhileNodesAreAsked) {
+  options.first_boot = FirstBoot::is_new;
+  options.known_nodes = {};
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  apply(pod("web", "u1"));
+  answer("n1", AnswerType::pre_bound);
+  ASSERT_EQ(phase("u1"), Phase::bind);
+  transport.up = false;
+  gateway->on_link(false);
+  gateway->follow(9);
+  connect();
+  device("n1");
+  advance(20'000);
+  EXPECT_FALSE(request("n1")) << "the pod may have been placed elsewhere";
+}
+
 }  // namespace
 }  // namespace berth
