@@ -4,6 +4,7 @@
 
 #include "core/api/node.h"
 #include "core/api/volume.h"
+#include "core/api/volume_match.h"
 #include "plugins/volumebinding_match.h"
 
 namespace berth {

@@ -4,16 +4,11 @@
 
 #include "core/api/node.h"
 #include "core/api/volume.h"
+#include "core/api/volume_match.h"
 
 namespace berth {
 
 namespace {
-
-bool offers_modes(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
-  return std::all_of(claim.access_modes.begin(), claim.access_modes.end(), [&volume](const std::string& mode) {
-    return std::find(volume.access_modes.begin(), volume.access_modes.end(), mode) != volume.access_modes.end();
-  });
-}
 
 // Upstream only requires matchFields to be valid, and matches the term against the node's labels. An empty term matches
 // no node.
@@ -36,15 +31,8 @@ bool reaches(const PersistentVolume& volume, const Node& node) {
                      [&node](const NodeSelectorTerm& term) { return reaches(term, node.metadata.labels); });
 }
 
-bool can_hold(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
-  return volume.capacity >= claim.request && volume.volume_mode == claim.volume_mode &&
-         volume.volume_attributes_class_name == claim.volume_attributes_class_name && !volume.metadata.deleting;
-}
-
 bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, const Node& node) {
-  if (!can_hold(volume, claim) || volume.phase != "Available") return false;
-  if (claim.selector && !matches(*claim.selector, volume.metadata.labels)) return false;
-  return offers_modes(volume, claim) && reaches(volume, node);
+  return is_free_for(volume, claim) && reaches(volume, node);
 }
 
 }  // namespace berth

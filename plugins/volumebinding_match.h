@@ -11,9 +11,6 @@ struct PersistentVolumeClaim;
 // (component-helpers storage/volume CheckNodeAffinity, scheduling/corev1/nodeaffinity).
 bool reaches(const PersistentVolume& volume, const Node& node);
 
-// The conditions that do not depend on the node: size, mode, attributes, and not being deleted.
-bool can_hold(const PersistentVolume& volume, const PersistentVolumeClaim& claim);
-
 // True if a free volume can be bound to the claim on the node.
 bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, const Node& node);
 

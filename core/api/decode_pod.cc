@@ -154,11 +154,7 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
     claim.carry({"readOnly"});
   });
   out.ephemeral = reader.read_object("ephemeral", [](FieldReader& source) { source.carry({"volumeClaimTemplate"}); });
-  if (out.ephemeral) {
-    ++sources;
-    reader.warn("ephemeral",
-                "the claim is not created automatically; apply the claim <pod>-" + out.name + ", owned by the pod");
-  }
+  sources += out.ephemeral;
   const int disks = decode::read_disk_sources(reader, out.disk);
   if (disks > 0) reader.findings().warn(reader.path(), "used to choose a node, but not mounted by the device");
   sources += disks;

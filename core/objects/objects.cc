@@ -299,13 +299,16 @@ Disruption Objects::disruption_of(const PodDisruptionBudget& budget) const {
   return count_disruption(budget, pods);
 }
 
+// An ephemeral volume's claim is used by the pod that it was made for alone (pvc-protection's podUsesPVC).
 std::vector<std::string> Objects::pods_using(const std::string& claim_key) const {
   std::vector<std::string> users;
+  const auto claim = this->claim(claim_key);
   for (const auto& [key, entry] : pods_.all()) {
     if (entry.finished) continue;
     const ObjectMeta& pod = entry.pod->metadata;
     const auto& volumes = entry.pod->volumes;
     if (std::any_of(volumes.begin(), volumes.end(), [&](const PodVolume& volume) {
+          if (volume.ephemeral && claim != nullptr && claim->metadata.controller_uid != pod.uid) return false;
           const std::string name = volume.ephemeral ? pod.name + "-" + volume.name : volume.claim_name;
           return !name.empty() && pod.namespace_ + "/" + name == claim_key;
         })) {

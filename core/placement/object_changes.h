@@ -25,12 +25,15 @@ class ObjectChanges {
   void erase(Kind kind, const std::string& key);
   // A volume or claim has changed since the last call.
   bool take_volumes_changed() { return std::exchange(volumes_changed_, false); }
+  // Since the start or the last call, a claim has become unbound or gone, a volume free, or a class another one.
+  bool take_claims_bindable() { return std::exchange(claims_bindable_, false); }
 
  private:
   Objects& objects_;
   Mirror& mirror_;
   Queue& queue_;
   bool volumes_changed_ = false;
+  bool claims_bindable_ = true;
 };
 
 }  // namespace berth

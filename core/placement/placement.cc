@@ -24,14 +24,16 @@ Placement::Placement(const PlacementContext& context)
       changes_(context.objects, context.mirror, scheduler_.queue()),
       refusals_(context, scheduler_, changes_),
       volumes_(context, state_, changes_, *this),
+      immediate_claims_(context, volumes_),
       releases_(context, state_, scheduler_.cache(), sender_, listings_, volumes_, changes_, *this),
       lifecycle_(context, {state_, scheduler_, sender_, listings_, volumes_, releases_, changes_, *this}),
       admission_(context, volumes_, changes_),
+      ephemeral_claims_(context, admission_, volumes_),
       nodes_(context, {scheduler_.handlers(), sender_, listings_, volumes_, admission_, changes_, releases_, lifecycle_,
                        refusals_}),
       twins_(context, state_, listings_,
              [this](const std::string& node, const std::string& why) { nodes_.quarantine(node, Hold::twins, why); }),
-      pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_, output_}),
+      pods_(context, {state_, scheduler_, volumes_, ephemeral_claims_, releases_, changes_, lifecycle_, output_}),
       recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
       pod_admission_(context, scheduler_),
       adoption_(context, {state_, volumes_, releases_, lifecycle_, pods_, pod_admission_}),
@@ -117,6 +119,8 @@ bool Placement::schedule_pending() {
   if (!context_.options.hold.empty() || !context_.mirror.barrier().is_synced() || context_.identity->adopting) {
     return false;
   }
+  ephemeral_claims_.make_missing();
+  if (changes_.take_claims_bindable()) immediate_claims_.bind_all();
   const std::int64_t end_us = context_.clock.now_us() + kDecideUs;
   for (int attempt = 0; attempt < kMaxAttemptsPerTurn && (attempt == 0 || context_.clock.now_us() < end_us);
        ++attempt) {

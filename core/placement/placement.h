@@ -13,6 +13,8 @@
 #include <string>
 
 #include "core/placement/comparison.h"
+#include "core/placement/ephemeral_claims.h"
+#include "core/placement/immediate_claims.h"
 #include "core/placement/kept_output.h"
 #include "core/placement/refusal_watch.h"
 #include "core/placement/retirement.h"
@@ -95,9 +97,11 @@ class Placement final : private PlacementEvents {
   ObjectChanges changes_;
   RefusalWatch refusals_;
   VolumeBinder volumes_;
+  ImmediateClaims immediate_claims_;
   ReleaseList releases_;
   PodLifecycle lifecycle_;
   ObjectAdmission admission_;
+  EphemeralClaims ephemeral_claims_;
   NodeRegistry nodes_;
   Twins twins_;
   PodRegistry pods_;

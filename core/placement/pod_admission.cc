@@ -8,6 +8,7 @@
 #include "core/api/packed.h"
 #include "core/handshake/fields.h"
 #include "core/objects/accepting.h"
+#include "core/placement/ephemeral_claims.h"
 
 namespace berth {
 
@@ -119,6 +120,7 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
     return Status::error("metadata.uid: a re-created pod needs another uid; leave it out");
   }
   if (Status allowed = check_pod(*pod, same ? entry : nullptr, key); !allowed.is_success()) return allowed;
+  if (Status allowed = same ? Status::ok() : check_claim_templates(*pod); !allowed.is_success()) return allowed;
   return Admitted{std::move(pod), same, std::move(warnings)};
 }
 

@@ -49,6 +49,7 @@ void PodRegistry::create(const std::shared_ptr<const Pod>& pod) {
   context_.identity.erase(&Identity::withdrawn, pod->uid());
   context_.mirror.past().note_back(pod->uid());
   parts_.releases.list_nodes_of_orphans(pod->uid());
+  parts_.ephemeral_claims.make(*pod);
   enqueue(pod);
 }
 
@@ -127,6 +128,7 @@ void PodRegistry::finish_removal(const std::string& key) {
   auto gone = std::make_shared<Pod>(*pod);
   gone->nominated_node_name = promised;
   parts_.scheduler.handlers().pod_deleted(gone);
+  parts_.ephemeral_claims.remove(*pod);
   parts_.volumes.delete_unused();
   if (successor.is_null()) return context_.mirror.clear_pod(key, pod->uid(), order_retained);
   create_successor(*pod, successor, order_retained);

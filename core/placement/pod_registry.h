@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/placement/context.h"
+#include "core/placement/ephemeral_claims.h"
 #include "core/placement/kept_output.h"
 #include "core/placement/object_changes.h"
 #include "core/placement/pod_lifecycle.h"
@@ -20,6 +21,7 @@ class PodRegistry final : public SchedulerHost {
     PlacementState& state;
     Scheduler& scheduler;
     VolumeBinder& volumes;
+    EphemeralClaims& ephemeral_claims;
     ReleaseList& releases;
     ObjectChanges& changes;
     PodLifecycle& lifecycle;

@@ -114,6 +114,12 @@ bool VolumeBinder::bind(const BoundVolume& bound_volume) {
   return volume_changed || claim_changed;
 }
 
+bool VolumeBinder::may_bind(const BoundVolume& bound_volume) const {
+  return !must_wait(bound_volume.claim) && !is_reserved(bound_volume.volume) && !is_taken(bound_volume) &&
+         !is_terminating(Kind::persistent_volume_claim, bound_volume.claim) &&
+         !is_terminating(Kind::persistent_volume, bound_volume.volume);
+}
+
 bool VolumeBinder::is_taken(const BoundVolume& bound_volume) const {
   const auto claim = context_.objects.claim(bound_volume.claim);
   if (claim != nullptr && claim->phase == "Bound" && claim->volume_name != bound_volume.volume) return true;

@@ -42,6 +42,9 @@ class VolumeBinder {
   bool is_reserved(const std::string& volume) const;
   // A row in prebind has ended: what was reported of its volumes while they were reserved is carried out.
   void unreserve(const Row& row);
+  // Nothing speaks against it: no row is about to bind either of them, neither is being deleted or another's, and no
+  // node has still to say what its slots hold.
+  bool may_bind(const BoundVolume& bound_volume) const;
   // The volume is another claim's, or the claim has another volume.
   bool is_taken(const BoundVolume& bound_volume) const;
   // Claim and volume become each other's; false: nothing changed.

@@ -142,8 +142,12 @@ class Planner {
   }
 
   Result<Volume> read_volume(const Json& volume, const std::string& name, const std::string& path) {
-    if (const Json& claim = member(volume, "persistentVolumeClaim"); claim.is_object()) {
-      const std::string claim_name = metadata_.string_at("namespace") + "/" + claim.string_at("claimName");
+    const Json& claim = member(volume, "persistentVolumeClaim");
+    const bool is_ephemeral = member(volume, "ephemeral").is_object();
+    if (claim.is_object() || is_ephemeral) {
+      const std::string own_claim = metadata_.string_at("name") + "-" + name;
+      const std::string claim_name =
+          metadata_.string_at("namespace") + "/" + (is_ephemeral ? own_claim : claim.string_at("claimName"));
       for (const BoundVolume& bound_volume : bound_volumes_) {
         if (bound_volume.claim == claim_name) return use_bound_volume(bound_volume);
       }

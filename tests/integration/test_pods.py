@@ -119,6 +119,22 @@ def test_a_pod_whose_volume_is_missing_on_the_node_that_it_prefers_runs_on_anoth
     assert "claimRef" not in fleet.get("persistentvolume", "n1-data")["spec"]
 
 
+def test_a_pod_has_a_scratch_volume_of_its_own(fleet, tmp_path):
+    fleet.start("n1", volumes=[f"data={tmp_path / 'data'}:1Gi"])
+    template = {"spec": claim("any")["spec"]}
+    script = "echo kept > $BERTH_VOLUME_SCRATCH/file; exec sleep 1000"
+    web = pod("web", command=("sh", "-c", script))
+    web["spec"]["volumes"] = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
+    web["spec"]["containers"][0]["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch"}]
+    fleet.apply(LOCAL_CLASS, web)
+    fleet.wait_running("web", node="n1")
+    wait_until((tmp_path / "data" / "file").exists, "the file in the volume")
+    assert claim_of(fleet, "web-scratch")["spec"]["volumeName"] == "n1-data"
+    fleet.delete("pod", "web")
+    wait_until(lambda: claim_of(fleet, "web-scratch") is None, "the removal of the claim")
+    assert fleet.get("persistentvolume", "n1-data")["status"]["phase"] == "Released"
+
+
 def test_a_pod_whose_command_no_node_has_is_pending_with_the_nodes_reason(fleet):
     fleet.start("n1")
     fleet.apply(pod("web", command=("no-such-program",)))

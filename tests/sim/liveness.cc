@@ -64,8 +64,11 @@ bool is_undecided(const Gateway& gateway) {
 bool has_volumes(const Pod& pod, const std::string& node, const Gateway& gateway) {
   const Objects& objects = gateway.objects();
   return std::all_of(pod.volumes.begin(), pod.volumes.end(), [&](const PodVolume& volume) {
-    if (volume.claim_name.empty()) return true;
-    const auto claim = objects.claim(pod.metadata.namespace_ + "/" + volume.claim_name);
+    if (volume.claim_name.empty() && !volume.ephemeral) return true;
+    const std::string name = volume.ephemeral ? pod.metadata.name + "-" + volume.name : volume.claim_name;
+    const auto claim = objects.claim(pod.metadata.namespace_ + "/" + name);
+    if (volume.ephemeral && (claim == nullptr || claim->metadata.controller_uid != pod.uid()))
+      return !is_undecided(gateway);
     if (claim == nullptr || claim->metadata.deleting) return false;
     if (!claim->volume_name.empty()) return claim->volume_name.starts_with(node + "-");
     if (is_undecided(gateway)) return false;

@@ -1,5 +1,7 @@
 #include "tests/sim/operators.h"
 
+#include <iterator>
+
 #include "tests/sim/provisioner.h"
 
 namespace berth::sim {
@@ -7,7 +9,9 @@ namespace berth::sim {
 namespace {
 
 constexpr std::size_t kClaims = 3;
+constexpr std::size_t kImmediateClaim = 2;  // of kClaims
 constexpr std::size_t kNamesNodeOneIn = 8;
+constexpr std::size_t kScratchOneIn = 16;
 constexpr int kFirstPort = 8080;
 constexpr std::size_t kBallastBytes = 24 * 1024;
 constexpr std::uint64_t kPorts = 2;
@@ -18,6 +22,14 @@ constexpr int kPriorities = 3;  // 100, 200, 300
 std::string key_of(const std::string& name) { return "default/" + name; }
 std::string name_of(std::size_t number) { return "p" + std::to_string(number); }
 std::size_t number_of(const std::string& name) { return std::stoul(name.substr(1)); }
+
+Json claim_spec(const std::string& storage_class) {
+  Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
+  Json spec = Json::object();
+  spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")})).set("storageClassName", storage_class);
+  spec.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
+  return spec;
+}
 
 }  // namespace
 
@@ -81,17 +93,34 @@ Operators::PodPlan Operators::make_plan() {
   if (world_.random.chance(1, 4)) plan.priority = 100 * static_cast<int>(1 + world_.random.below(kPriorities));
   if (world_.random.chance(1, 5)) plan.host_port = kFirstPort + static_cast<int>(world_.random.below(kPorts));
   plan.camera = world_.random.chance(1, 6);
+  plan.scratch = plan.claim.empty() && world_.random.chance(1, kScratchOneIn);
   if (rush_ && world_.random.chance(19, 20)) {
     plan.lasts_ms = static_cast<int>(world_.pick(20, 300));
     plan.zone.clear();
     plan.claim.clear();
     plan.host_port = 0;
-    plan.camera = false;
+    plan.camera = plan.scratch = false;
   }
   plan.tolerates = world_.random.chance(1, 2);
   plan.gated = world_.random.chance(1, rush_ ? 100 : 10);
   plan.bulky = bulky_ && world_.random.chance(1, 2);
   return plan;
+}
+
+Json Operators::volumes_of(const PodPlan& plan) {
+  Json volumes = Json::array();
+  if (!plan.claim.empty()) {
+    Json volume(Json::Object{{"name", Json("data")}});
+    volume.set("persistentVolumeClaim", Json(Json::Object{{"claimName", Json(plan.claim)}}));
+    volumes.push_back(std::move(volume));
+  }
+  if (plan.scratch) {
+    Json claim(Json::Object{{"spec", claim_spec("local")}});
+    Json volume(Json::Object{{"name", Json("s")}});
+    volume.set("ephemeral", Json(Json::Object{{"volumeClaimTemplate", std::move(claim)}}));
+    volumes.push_back(std::move(volume));
+  }
+  return volumes;
 }
 
 Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
@@ -131,12 +160,7 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   if (plan.gated) {
     spec.set("schedulingGates", Json(Json::Array{Json(Json::Object{{"name", Json("sim/gate")}})}));
   }
-  if (!plan.claim.empty()) {
-    Json volume = Json::object();
-    volume.set("name", "data");
-    volume.set("persistentVolumeClaim", Json(Json::Object{{"claimName", Json(plan.claim)}}));
-    spec.set("volumes", Json(Json::Array{std::move(volume)}));
-  }
+  if (const Json volumes = volumes_of(plan); !volumes.as_array().empty()) spec.set("volumes", volumes);
   Json pod = Json::object();
   pod.set("apiVersion", "v1").set("kind", "Pod").set("metadata", std::move(metadata)).set("spec", std::move(spec));
   return pod;
@@ -159,6 +183,9 @@ void Operators::publish_classes_and_claims() {
   storage_class.set("metadata", Json(Json::Object{{"name", Json("local")}}));
   storage_class.set("provisioner", "kubernetes.io/no-provisioner").set("volumeBindingMode", "WaitForFirstConsumer");
   publish(topics_.desired(Kind::storage_class, "local"), storage_class);
+  Json immediate = storage_class;
+  immediate.set("metadata", Json(Json::Object{{"name", Json(kImmediateClass)}})).set("volumeBindingMode", "Immediate");
+  publish(topics_.desired(Kind::storage_class, kImmediateClass), immediate);
   Json hosts = Json::object();
   hosts.set("key", "kubernetes.io/hostname").set("values", Json(Json::Array{Json("n0"), Json("n1")}));
   Json term(Json::Object{{"matchLabelExpressions", Json(Json::Array{std::move(hosts)})}});
@@ -173,19 +200,19 @@ std::string Operators::name_of_claim(std::size_t number) {
   return number < kClaims ? "c" + std::to_string(number) : "m" + std::to_string(number - kClaims);
 }
 
+std::string Operators::class_of_claim(std::size_t number) {
+  if (number == kImmediateClaim) return kImmediateClass;
+  return number < kClaims ? "local" : kMadeClass;
+}
+
 void Operators::publish_claim(std::size_t number) {
   const std::string name = name_of_claim(number);
-  Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
-  Json spec = Json::object();
-  spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")}))
-      .set("storageClassName", number < kClaims ? "local" : kMadeClass);
-  spec.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
   Json claim = Json::object();
   claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
   Json metadata(Json::Object{{"name", Json(name)}, {"namespace", Json("default")}});
   // Its data are given up when its node is forgotten.
   if (number == 0) metadata.set("annotations", Json(Json::Object{{"berth/orphan-policy", Json("Release")}}));
-  claim.set("metadata", std::move(metadata)).set("spec", std::move(spec));
+  claim.set("metadata", std::move(metadata)).set("spec", claim_spec(class_of_claim(number)));
   publish(topics_.desired(Kind::persistent_volume_claim, "default/" + name), claim);
 }
 
@@ -196,7 +223,8 @@ void Operators::act_on_volumes() {
   if (world_.random.chance(1, 2)) {
     const std::string node = world_.random.chance(1, 2) ? "n0" : "n1";
     kind = Kind::persistent_volume;
-    key = node + (world_.random.chance(1, 2) ? "-d0" : "-d1");
+    static constexpr const char* kOffered[] = {"-d0", "-d1", "-i0"};
+    key = node + kOffered[world_.random.below(std::size(kOffered))];
   }
   world_.note("operator", "deletes " + std::string(describe(kind).name) + " " + key);
   publish(topics_.desired(kind, key), Json(Json::Object{{"deleted", Json(true)}}));

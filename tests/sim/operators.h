@@ -16,6 +16,8 @@
 
 namespace berth::sim {
 
+inline constexpr char kImmediateClass[] = "now";  // its claim and its volumes wait for no pod
+
 class Operators final : private Transport::Handler {
  public:
   Operators(SimEnvironment& world, std::size_t names, std::size_t nodes, bool rush);
@@ -58,6 +60,7 @@ class Operators final : private Transport::Handler {
     int priority = 0;
     int host_port = 0;  // 0: none
     bool camera = false;
+    bool scratch = false;  // has an ephemeral volume
     bool tolerates = false;
     bool bulky = false;
     bool gated = false;
@@ -72,12 +75,14 @@ class Operators final : private Transport::Handler {
   void set_plan(const std::string& name, PodPlan plan);
   void drop_plan(const std::string& name);
   PodPlan make_plan();
+  static Json volumes_of(const PodPlan& plan);
   Json manifest(const std::string& name, const PodPlan& plan) const;
   void note_gone(const std::string& name, const std::string& uid);
   void publish_pod(const std::string& name);
   void publish_tombstone(const std::string& name, const std::string& uid);
   void publish_classes_and_claims();
   static std::string name_of_claim(std::size_t number);
+  static std::string class_of_claim(std::size_t number);
   void publish_claim(std::size_t number);
   std::string pick_claim();
   void name_nodes();

@@ -60,6 +60,7 @@ AgentConfig make_device(std::size_t number, bool rush) {
     for (const char* name : {"d0", "d1"}) {
       config.volumes.push_back({name, std::string("/simulated/") + name, "10Mi", "local"});
     }
+    config.volumes.push_back({"i0", "/simulated/i0", "10Mi", kImmediateClass});
     for (std::size_t claim = 0; claim < kMadeClaims; ++claim) {
       config.volumes.push_back({"raw" + std::to_string(claim), made_path(claim), "10Mi", "raw"});
     }

@@ -340,16 +340,13 @@ TEST(DecodePod, WarnsAboutUnsupportedFields) {
   const Texts warnings = warnings_of(pod_with(
       R"("resourceClaims":[{"name":"r","resourceClaimName":"c"}],"volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{"driver":"d"}},)"
       R"({"name":"n","nfs":{}}])"));
-  ASSERT_EQ(warnings.size(), 4u);
+  ASSERT_EQ(warnings.size(), 3u);
   EXPECT_EQ(
       warnings[0],
       "spec.resourceClaims: there are no ResourceClaims in Berth, so the pod will not be scheduled; ask for devices as "
       "extended resources instead");
-  EXPECT_EQ(
-      warnings[1],
-      "spec.volumes[0].ephemeral: the claim is not created automatically; apply the claim <pod>-e, owned by the pod");
-  EXPECT_EQ(warnings[2], "spec.volumes[1]: used to choose a node, but not mounted by the device");
-  EXPECT_EQ(warnings[3].substr(0, 40), "spec.volumes[2].nfs: not supported yet; ");
+  EXPECT_EQ(warnings[1], "spec.volumes[1]: used to choose a node, but not mounted by the device");
+  EXPECT_EQ(warnings[2].substr(0, 40), "spec.volumes[2].nfs: not supported yet; ");
   EXPECT_EQ(warnings_of(pod_with(R"("topologySpreadConstraints":[],"affinity":{"podAffinity":{}})")), Texts{});
 }
 

@@ -313,13 +313,14 @@ TEST_F(StoreWatchTest, ASlotThatThisStoreNeverGaveBindsNoClaimAndTakesNoPod) {
   bind_pod("placed", "placed", "n1");
   device("n2");
   slots("n2", {});
-  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
-          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"default"},)"
-          R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})");
+  receive(
+      topics.desired(Kind::persistent_volume_claim, "default/c"),
+      R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"default"},)"
+      R"("spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"local","resources":{"requests":{"storage":"1Gi"}}}})");
   receive(
       topics.desired(Kind::persistent_volume, "v"),
       R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},)"
-      R"("accessModes":["ReadWriteOnce"],"local":{"path":"/d"},"nodeAffinity":{"required":{"nodeSelectorTerms":[)"
+      R"("accessModes":["ReadWriteOnce"],"storageClassName":"local","local":{"path":"/d"},"nodeAffinity":{"required":{"nodeSelectorTerms":[)"
       R"({"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}]}]}}}})");
   ASSERT_NE(gateway->objects().volume("v"), nullptr);
   receive(topics.node_presence("n2"), R"({"incarnation":"i1","session":"2","online":true})");

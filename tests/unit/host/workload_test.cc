@@ -102,6 +102,16 @@ TEST(Workload, RefusesAVolumeWithoutAClaimAndOneThatClimbs) {
             "volume pv: path '/data/../etc' must be absolute and without ..");
 }
 
+TEST(Workload, FindsTheClaimOfAnEphemeralVolumeByTheNamesOfPodAndVolume) {
+  const std::string spec =
+      R"({"volumes":[{"name":"s","ephemeral":{"volumeClaimTemplate":{}}}],
+          "containers":[{"name":"c","command":["sh"],"volumeMounts":[{"name":"s","mountPath":"/s"}]}]})";
+  const Result<Workload> workload = plan(spec, {{"default/web-s", "pv1", "/data/one"}});
+  ASSERT_TRUE(workload.has_value()) << workload.error().message();
+  EXPECT_TRUE(has(workload->containers[0].env, "BERTH_VOLUME_S=/data/one"));
+  EXPECT_EQ(refusal(spec), "volume s: no bound volume for claim default/web-s");
+}
+
 TEST(Workload, RefusesUnsupportedVolumes) {
   EXPECT_TRUE(refusal(R"({"volumes":[{"name":"s","secret":{"secretName":"x"}}],"containers":[]})")
                   .starts_with("spec.volumes[0].secret: not supported by the process runtime of node n1"));

@@ -1,0 +1,42 @@
+// ImmediateClaims: binds claims that wait for no pod, those of a class with volumeBindingMode Immediate or of none, to
+// the volume that fits them best (kube-controller-manager pkg/controller/volume/persistentvolume: pv_controller.go
+// syncUnboundClaim, index.go findBestMatchForClaim). A volume or claim that names the other is VolumeBinder's.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/placement/context.h"
+#include "core/placement/volume_binder.h"
+
+namespace berth {
+
+struct PersistentVolume;
+struct PersistentVolumeClaim;
+
+class ImmediateClaims {
+ public:
+  // All outlive it.
+  ImmediateClaims(const PlacementContext& context, VolumeBinder& volumes) : context_(context), volumes_(volumes) {}
+
+  // Binds what can be bound now; the others wait for the next change of a volume, claim or class. Not in adopt mode.
+  // Cost: claims, times the volumes of their class.
+  void bind_all();
+
+ private:
+  // Free ones, by the claim that they name.
+  using VolumesByClaim = std::multimap<std::string, std::shared_ptr<const PersistentVolume>>;
+
+  bool is_immediate(const PersistentVolumeClaim& claim) const;
+  bool may_bind(const PersistentVolumeClaim& claim, const PersistentVolume& volume) const;
+  // Null: none fits.
+  std::shared_ptr<const PersistentVolume> reserved_for(const PersistentVolumeClaim& claim,
+                                                       const VolumesByClaim& reserved) const;
+  std::shared_ptr<const PersistentVolume> best_for(const PersistentVolumeClaim& claim) const;
+
+  const PlacementContext& context_;
+  VolumeBinder& volumes_;
+};
+
+}  // namespace berth

@@ -1,0 +1,234 @@
+// Claims that the gateway binds or makes by itself: those of Immediate classes, and those of ephemeral volumes.
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+class ClaimsTest : public GatewayTest {
+ protected:
+  ClaimsTest() {
+    start_connected();
+    add_class("now", "Immediate");
+  }
+  void add_class(const std::string& name, const std::string& mode) {
+    apply(R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":")" + name +
+          R"("},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":")" + mode + R"("})");
+  }
+  void add_volume(const std::string& name, const std::string& size, const std::string& node,
+                  const std::string& more = R"(,"storageClassName":"now")",
+                  const std::string& modes = R"(["ReadWriteOnce"])", const std::string& labels = "{}") {
+    const Json reply =
+        apply(R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + name + R"(","labels":)" +
+              labels + R"(},"spec":{"capacity":{"storage":")" + size + R"("},"accessModes":)" + modes + more +
+              R"(,"local":{"path":"/)" + name + R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[
+              {"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":[")" +
+              node + R"("]}]}]}}}})");
+    ASSERT_EQ(reply.find("error"), nullptr) << reply.dump();
+  }
+  static std::string claim(const std::string& name, const std::string& size,
+                           const std::string& more = R"(,"storageClassName":"now")") {
+    return R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":")" + name +
+           R"(","namespace":"default"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":")" +
+           size + R"("}})" + more + "}}";
+  }
+  // The next turn that schedules.
+  std::string volume_of(const std::string& name) {
+    turn();
+    const auto claim = gateway->objects().claim("default/" + name);
+    if (claim == nullptr || claim->phase != "Bound") return "";
+    const auto volume = gateway->objects().volume(claim->volume_name);
+    return volume != nullptr && volume->claim_ref == "default/" + name && volume->phase == "Bound" ? claim->volume_name
+                                                                                                   : "half";
+  }
+  static std::string mounts(const std::string& claim_name) {
+    return R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":")" + claim_name + R"("}}])";
+  }
+  static std::string with_scratch(const std::string& size = "1Gi") {
+    return R"(,"volumes":[{"name":"s","ephemeral":{"volumeClaimTemplate":{"metadata":{"labels":{"a":"b"}},"spec":{
+        "accessModes":["ReadWriteOnce"],"storageClassName":"now","resources":{"requests":{"storage":")" +
+           size + R"("}}}}}}])";
+  }
+};
+
+TEST_F(ClaimsTest, AnImmediateClaimGetsTheSmallestVolumeThatFitsWithoutAPod) {
+  add_volume("small", "1Gi", "n1");
+  add_volume("large", "10Gi", "n1");
+  add_volume("middle", "5Gi", "n1");
+  apply(claim("c", "2Gi"));
+  EXPECT_EQ(volume_of("c"), "middle");
+  apply(claim("d", "2Gi"));
+  EXPECT_EQ(volume_of("d"), "large");
+  apply(claim("e", "2Gi"));
+  EXPECT_EQ(volume_of("e"), "");
+  add_volume("late", "2Gi", "n1");
+  EXPECT_EQ(volume_of("e"), "late");
+}
+
+TEST_F(ClaimsTest, AVolumeMadeForTheClaimComesFirstAndOneMadeForAnotherNever) {
+  add_volume("other", "1Gi", "n1", R"(,"storageClassName":"now","claimRef":{"namespace":"default","name":"x"})");
+  add_volume("small", "1Gi", "n1");
+  add_volume("mine", "5Gi", "n1", R"(,"storageClassName":"now","claimRef":{"namespace":"default","name":"c"})");
+  apply(claim("c", "1Gi"));
+  EXPECT_EQ(volume_of("c"), "mine");
+}
+
+TEST_F(ClaimsTest, FewerAccessModesComeBeforeASmallerSize) {
+  add_volume("shared", "1Gi", "n1", R"(,"storageClassName":"now")", R"(["ReadWriteOnce","ReadOnlyMany"])");
+  add_volume("plain", "5Gi", "n1");
+  add_volume("wrong", "1Gi", "n1", R"(,"storageClassName":"now")", R"(["ReadOnlyMany"])");
+  apply(claim("c", "1Gi"));
+  EXPECT_EQ(volume_of("c"), "plain");
+  apply(claim("d", "1Gi"));
+  EXPECT_EQ(volume_of("d"), "shared");
+  apply(claim("e", "1Gi"));
+  EXPECT_EQ(volume_of("e"), "");
+}
+
+TEST_F(ClaimsTest, ClassSelectorAndModeMustMatch) {
+  add_class("later", "WaitForFirstConsumer");
+  add_volume("none", "1Gi", "n1", "");
+  add_volume("waits", "1Gi", "n1", R"(,"storageClassName":"later")");
+  add_volume("block", "1Gi", "n1", R"(,"storageClassName":"now","volumeMode":"Block")");
+  add_volume("labelled", "5Gi", "n1", R"(,"storageClassName":"now")", R"(["ReadWriteOnce"])", R"({"disk":"ssd"})");
+  apply(claim("c", "1Gi", R"(,"storageClassName":"now","selector":{"matchLabels":{"disk":"hdd"}})"));
+  EXPECT_EQ(volume_of("c"), "");
+  apply(claim("d", "1Gi", R"(,"storageClassName":"now","selector":{"matchLabels":{"disk":"ssd"}})"));
+  EXPECT_EQ(volume_of("d"), "labelled");
+  apply(claim("e", "1Gi", R"(,"storageClassName":"later")"));
+  EXPECT_EQ(volume_of("e"), "") << "waits for a pod";
+  apply(claim("f", "1Gi", ""));
+  EXPECT_EQ(volume_of("f"), "none") << "a claim without a class gets a volume without one";
+}
+
+TEST_F(ClaimsTest, ItsPodGoesWhereTheVolumeIs) {
+  device("n1");
+  device("n2", "i2");
+  add_volume("there", "1Gi", "n2");
+  apply(claim("c", "1Gi"));
+  ASSERT_EQ(volume_of("c"), "there");
+  apply(pod("p", "u1", "64Mi", mounts("c")));
+  ASSERT_TRUE(request("n2").has_value()) << why("p");
+  EXPECT_EQ(request("n2")->volumes, (std::vector<BoundVolume>{{"default/c", "there", "/there"}}));
+}
+
+TEST_F(ClaimsTest, AReleasedVolumeIsForNobodyAndAClaimThatIsBoundStaysSoOverARestart) {
+  add_volume("v", "1Gi", "n1");
+  apply(claim("c", "1Gi"));
+  ASSERT_EQ(volume_of("c"), "v");
+  restart();
+  EXPECT_EQ(volume_of("c"), "v");
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  apply(claim("d", "1Gi"));
+  EXPECT_EQ(volume_of("d"), "");
+  EXPECT_EQ(gateway->objects().volume("v")->phase, "Released");
+}
+
+TEST_F(ClaimsTest, AfterALostStoreNothingIsBoundBeforeTheNodesHaveSaidWhatTheirSlotsHold) {
+  gateway.reset();
+  store = MemoryStore();
+  options.known_nodes = {"n1"};
+  start_connected();
+  add_class("now", "Immediate");
+  add_volume("v", "1Gi", "n1");
+  add_volume("w", "2Gi", "n1");
+  apply(claim("c", "1Gi"));
+  EXPECT_EQ(volume_of("c"), "");
+  device("n1");
+  slots("n1",
+        {{"u1", Epoch{1, 5}, SlotState::running, pod("p", "u1", "64Mi", mounts("c")), {{"default/c", "w", "/w"}}}});
+  EXPECT_EQ(volume_of("c"), "w");
+}
+
+TEST_F(ClaimsTest, AnEphemeralVolumeHasAClaimThatComesAndGoesWithItsPod) {
+  device("n1");
+  add_volume("v", "1Gi", "n1");
+  apply(pod("p", "u1", "64Mi", with_scratch()));
+  EXPECT_EQ(volume_of("p-s"), "v");
+  const auto claim = gateway->objects().claim("default/p-s");
+  EXPECT_EQ(claim->metadata.controller_uid, "u1");
+  EXPECT_EQ(claim->metadata.labels.at("a"), "b");
+  ASSERT_TRUE(request("n1").has_value()) << why("p");
+  EXPECT_EQ(request("n1")->volumes, (std::vector<BoundVolume>{{"default/p-s", "v", "/v"}}));
+  answer("n1", AnswerType::pre_bound);
+  answer("n1", AnswerType::bound);
+  restart();
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  EXPECT_NE(gateway->objects().claim("default/p-s"), nullptr) << "its workload may still run";
+  device("n1");
+  advance(2000);
+  answer("n1", AnswerType::released);
+  EXPECT_EQ(gateway->objects().claim("default/p-s"), nullptr);
+  EXPECT_EQ(gateway->objects().volume("v")->phase, "Released");
+}
+
+TEST_F(ClaimsTest, AForeignClaimOfThatNameIsNotUsedUntilItIsGone) {
+  device("n1");
+  add_volume("v", "1Gi", "n1");
+  add_volume("w", "2Gi", "n1");
+  apply(claim("p-s", "1Gi"));
+  apply(pod("p", "u1", "64Mi", with_scratch()));
+  EXPECT_NE(why("p").find("PVC default/p-s was not created for pod default/p (pod is not owner)"), std::string::npos)
+      << why("p");
+  EXPECT_FALSE(request("n1").has_value());
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  EXPECT_NE(gateway->objects().claim("default/p-s"), nullptr) << "it is not the pod's";
+}
+
+TEST_F(ClaimsTest, ARecreatedPodGetsAClaimOfItsOwn) {
+  device("n1");
+  add_volume("v", "1Gi", "n1");
+  add_volume("w", "2Gi", "n1");
+  apply(pod("p", "u1", "64Mi", with_scratch()));
+  answer("n1", AnswerType::pre_bound);
+  answer("n1", AnswerType::bound);
+  ASSERT_EQ(volume_of("p-s"), "v");
+  apply(pod("p", "u2", "64Mi", with_scratch()));
+  answer("n1", AnswerType::released);
+  EXPECT_EQ(volume_of("p-s"), "w");
+  EXPECT_EQ(gateway->objects().claim("default/p-s")->metadata.controller_uid, "u2");
+  EXPECT_EQ(phase("u2"), Phase::prebind) << why("p");
+}
+
+TEST_F(ClaimsTest, AClaimThatAStartFindsWithoutThePodThatItWasMadeForIsDeleted) {
+  const auto owned_by = [](const std::string& name, const std::string& kind) {
+    std::string owned = claim(name, "1Gi");
+    return owned.insert(owned.find(R"("namespace")"), R"("ownerReferences":[{"apiVersion":"v1","kind":")" + kind +
+                                                          R"(","name":"p","uid":"u1","controller":true}],)");
+  };
+  apply(owned_by("p-s", "Pod"));
+  apply(owned_by("q-s", "Robot"));
+  restart();
+  EXPECT_EQ(gateway->objects().claim("default/p-s"), nullptr);
+  EXPECT_NE(gateway->objects().claim("default/q-s"), nullptr);
+}
+
+TEST_F(ClaimsTest, AClaimLeftByAnEarlierPodMakesRoomForThatOfThePod) {
+  std::string left = claim("p-s", "1Gi");
+  left.insert(left.find(R"("namespace")"),
+              R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u0","controller":true}],)");
+  apply(left);
+  apply(pod("p", "u1", "64Mi", with_scratch()));
+  ASSERT_EQ(gateway->objects().claim("default/p-s")->metadata.controller_uid, "u0");
+  restart();
+  device("n1");
+  add_volume("v", "1Gi", "n1");
+  EXPECT_EQ(volume_of("p-s"), "v");
+  EXPECT_EQ(gateway->objects().claim("default/p-s")->metadata.controller_uid, "u1");
+  advance(2000);  // the rest of its backoff
+  EXPECT_EQ(phase("u1"), Phase::prebind) << why("p");
+}
+
+TEST_F(ClaimsTest, ATemplateThatIsNoClaimIsRefusedWithItsField) {
+  const Json reply = apply(pod("p", "u1", "64Mi", with_scratch("0")));
+  ASSERT_NE(reply.find("error"), nullptr);
+  EXPECT_NE(reply.dump().find("spec.volumes: s: ephemeral.volumeClaimTemplate: spec.resources.requests.storage: must "
+                              "be greater than 0"),
+            std::string::npos)
+      << reply.dump();
+  const Json missing = apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"s","ephemeral":{}}])"));
+  EXPECT_NE(missing.dump().find("spec.volumes: s: ephemeral.volumeClaimTemplate: missing"), std::string::npos)
+      << missing.dump();
+}
+
+}  // namespace
+}  // namespace berth
