@@ -23,7 +23,7 @@ std::vector<EventWithHint> DeviceRefusals::events_to_register() const {
   const auto is_taken_now = [this](const Pod& pod, const EventObjects& objects) {
     if (objects.new_node == nullptr) return Hint::queue;
     const std::string* reason =
-        handle_.refusals().reason(Refusals::key_of(pod), std::string(objects.new_node->metadata.name));
+        handle_.refusals().reason(handle_.refusals().key_of(pod), std::string(objects.new_node->metadata.name));
     return reason == nullptr ? Hint::queue : Hint::skip;
   };
   return {{{EventResource::node, kAdd | kUpdate, "NodeUpdate"}, is_taken_now}};
@@ -32,7 +32,7 @@ std::vector<EventWithHint> DeviceRefusals::events_to_register() const {
 Status DeviceRefusals::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
   if (!handle_.refusals().is_refused(pod)) return Status::skip();
   auto refused = std::make_unique<RefusedState>();
-  refused->key = Refusals::key_of(pod);
+  refused->key = handle_.refusals().key_of(pod);
   refused->changes = handle_.refusals().changes(refused->key);
   state.write(std::move(refused));
   return {};
@@ -55,11 +55,11 @@ Status DeviceRefusals::filter(CycleState& state, const Pod&, const NodeInfo& nod
 
 Status DeviceRefusals::admit(CycleState&, const Pod& pod, const NodeInfo& node) {
   if (!handle_.refusals().is_refused(pod)) return {};
-  return judge(Refusals::key_of(pod), node.name());
+  return judge(handle_.refusals().key_of(pod), node.name());
 }
 
 std::optional<std::string> DeviceRefusals::equivalence_key(const Pod& pod) {
-  const Refusals::Key key = Refusals::key_of(pod);
+  const Refusals::Key key = handle_.refusals().key_of(pod);
   return std::string(key.begin(), key.end());
 }
 

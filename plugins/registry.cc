@@ -8,6 +8,7 @@
 #include "plugins/imagelocality.h"
 #include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
+#include "plugins/nodecapabilities.h"
 #include "plugins/nodename.h"
 #include "plugins/nodeports.h"
 #include "plugins/noderesources_balanced_allocation.h"
@@ -50,6 +51,7 @@ Registry in_tree_registry() {
   add<PodTopologySpread>(registry);
   add<InterPodAffinity>(registry);
   add<DynamicResources>(registry);
+  add<NodeCapabilities>(registry);
   add<DeviceRefusals>(registry);
   add<DefaultPreemption>(registry);
   add<NodeResourcesBalancedAllocation>(registry);
@@ -76,6 +78,7 @@ Profile default_profile() {
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
   profile.enable(DynamicResources::kName);
+  profile.enable(NodeCapabilities::kName);
   profile.enable(DeviceRefusals::kName);
   profile.enable(DefaultPreemption::kName);
   profile.enable(NodeResourcesBalancedAllocation::kName, 1);

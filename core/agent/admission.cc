@@ -44,11 +44,15 @@ void check_ports(const Demand& demand, const std::vector<const Demand*>& held, s
   }
 }
 
-void check_volume(const BoundVolume& bound_volume, const Offer& offer, const std::vector<const Demand*>& held,
-                  std::vector<std::string>& reasons) {
+const LocalVolume* find_offered(const Offer& offer, const BoundVolume& bound_volume) {
   const auto offered = std::find_if(offer.volumes.begin(), offer.volumes.end(),
                                     [&](const LocalVolume& volume) { return volume.path == bound_volume.path; });
-  if (offered == offer.volumes.end()) {
+  return offered == offer.volumes.end() ? nullptr : &*offered;
+}
+
+void check_volume(const BoundVolume& bound_volume, const Offer& offer, const std::vector<const Demand*>& held,
+                  std::vector<std::string>& reasons) {
+  if (find_offered(offer, bound_volume) == nullptr) {
     reasons.push_back("volume " + bound_volume.volume + ": this node offers no " + bound_volume.path);
     return;
   }
@@ -76,7 +80,10 @@ Status admit(const Demand& demand, const Offer& offer, const std::vector<const D
   check_ports(demand, held, reasons);
   for (const BoundVolume& bound_volume : demand.volumes) check_volume(bound_volume, offer, held, reasons);
   if (reasons.empty()) return Status::ok();
-  return {Code::unschedulable, std::move(reasons)};
+  const bool is_offered = std::all_of(demand.volumes.begin(), demand.volumes.end(), [&](const BoundVolume& volume) {
+    return find_offered(offer, volume) != nullptr;
+  });
+  return {is_offered ? Code::unschedulable : Code::unresolvable, std::move(reasons)};
 }
 
 }  // namespace berth

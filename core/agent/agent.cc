@@ -9,6 +9,7 @@ namespace berth {
 namespace {
 
 constexpr Millis kRetryMs = 10'000;
+constexpr std::uint64_t kRefusedStream = 0x5245465553414c;  // of random numbers
 
 // FNV-1a, 64 bit (Fowler, Noll, Vo): makes machines differ that were cloned together with their seed.
 std::uint64_t hash(std::string_view text) {
@@ -36,7 +37,12 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       sweep_(runtime, turn_, log),
       watch_(config_.marks, clock, timers, turn_),
       answers_(slots_.state(), watch_, topics_, config_, turn_),
-      reporter_(slots_.state(), watch_, config_, topics_, clock, timers, turn_) {
+      reporter_(slots_.state(), watch_, config_, topics_, clock, timers, turn_),
+      refused_(runtime, clock, timers, seed ^ kRefusedStream, [this] {
+        reporter_.set_refusals(refused_.id());
+        reporter_.publish_state(transport_.local_address());
+      }) {
+  reporter_.set_refusals(refused_.id());
   if (config_.certificates != nullptr) {
     renewal_.emplace(Renewal::Parts{*config_.certificates, slots_.state(), answers_, reporter_, transport_}, clock,
                      config_.time_floor, log, hash(config_.node) ^ hash(config_.machine_id));

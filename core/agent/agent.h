@@ -2,8 +2,8 @@
 // P10). It never blocks: the host passes in messages, link changes and due timers, and ends each turn. Its parts own
 // the state: SlotTable the slots and their records, Promises their timers, Sweep the workloads without a slot, Answers
 // what is sent to gateways, Reporter the session and what is published in it, RollbackWatch how far the store has come,
-// Renewal the certificate. agent.cc: start, sweep and reports; agent_slots.cc: requests and the runtime's
-// notifications.
+// Renewal the certificate, RefusedPods what may be taken later. agent.cc: start, sweep and reports; agent_slots.cc:
+// requests and the runtime's notifications.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include "core/agent/answers.h"
 #include "core/agent/promises.h"
 #include "core/agent/records.h"
+#include "core/agent/refused_pods.h"
 #include "core/agent/renewal.h"
 #include "core/agent/reporter.h"
 #include "core/agent/reports.h"
@@ -130,6 +131,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   RollbackWatch watch_;
   Answers answers_;
   Reporter reporter_;
+  RefusedPods refused_;
   std::optional<Renewal> renewal_;                        // of a device that connects with a certificate
   std::vector<std::pair<Table, std::string>> discarded_;  // records of a lost store, erased once all is swept
   std::string lost_;                                      // why the store counts as lost; until all of it is gone

@@ -33,7 +33,8 @@ std::string failed_status(const std::string& why) {
 void Agent::carry_out(const Request& request) {
   const auto slot = state().slots.find(request.uid);
   const Tag older{request.uid, slot == state().slots.end() ? Epoch{} : slot->second.epoch};
-  const NodeDecision decision = slots_.carry_out(request);
+  NodeDecision decision = slots_.carry_out(request);
+  if (decision.lasts) decision.answer->refusals = refused_.id();
   if (decision.undo) {
     turn_.after_commit([this, older] { runtime_.undo(older); });
     promises_.end(request.uid);
@@ -141,8 +142,13 @@ void Agent::on_prepared(const Tag& tag, Status status) {
     publish_pod(tag.uid);
     return;
   }
+  // The id that it was refused under, even if there is another one at once.
+  const std::string refusals = refused_.id();
+  const bool lasts = refused_.add(tag.uid, slot->pod, slot->volumes);
   withdraw(tag, SlotEvent::failed);
-  if (reply_to) answers_.send(*reply_to, AnswerType::rejected, tag.uid, "cannot prepare: " + status.message());
+  if (!reply_to) return;
+  answers_.send(*reply_to, AnswerType::rejected, tag.uid, "cannot prepare: " + status.message(),
+                lasts ? refusals : std::string());
 }
 
 // The slot is durably running. The handle of the stopped child is made durable before go(); Bound is sent after both.

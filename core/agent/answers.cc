@@ -25,13 +25,15 @@ void Answers::send(const std::string& gateway, Answer answer) {
   outbox_.send(std::move(message), std::move(answer));
 }
 
-void Answers::send(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason) {
+void Answers::send(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason,
+                   const std::string& refusals) {
   Answer answer(type);
   answer.incarnation = state_.incarnation;
   answer.gateway_id = to.id;
   answer.uid = uid;
   answer.epoch = to.epoch;
   answer.reason = reason;
+  answer.refusals = refusals;
   send(to.gateway, std::move(answer));
 }
 

@@ -33,7 +33,8 @@ class Answers {
 
   void send(const std::string& gateway, Answer answer);
   // An answer about the pod `uid`.
-  void send(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason);
+  void send(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason,
+            const std::string& refusals = {});
   // The page that this List asks for.
   void send_page(const Request& request);
   // Once a session, beside the first page: whose output is kept. The Release that was to end it may have been lost.

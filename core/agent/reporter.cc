@@ -28,6 +28,7 @@ bool Reporter::set_link(bool up) {
 }
 
 void Reporter::publish_state(const std::string& address) {
+  if (!link_up_) return;
   Message state;
   state.topic = topics_.node_state(config_.node);
   state.payload = node_state_payload(session(), ++state_sequence_, config_, notes_, address);

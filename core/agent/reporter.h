@@ -39,6 +39,9 @@ class Reporter {
   void set_lost_before(std::string why) { notes_.lost_before = std::move(why); }
   // Likewise, why the certificate was not renewed.
   void set_certificate_problem(std::string why) { notes_.certificate_problem = std::move(why); }
+  // Likewise, RefusedPods::id().
+  void set_refusals(std::string id) { notes_.refusals = std::move(id); }
+  // Not while the link is down: each session begins with it.
   void publish_state(const std::string& address);
   void publish_online();
   // Now, and then at each interval until the link goes down.

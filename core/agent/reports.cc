@@ -55,6 +55,7 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   json.set("heartbeatMs", std::to_string(config.heartbeat_ms));
   json.set("protocol", to_text(kProtocol));
   if (!notes.lost_before.empty()) json.set("storeLost", notes.lost_before);
+  json.set("refusals", notes.refusals);
   const std::string machine = machine_name(config.machine_id, config.hardware_serial);
   for (const auto& [key, value] :
        {std::pair{"machine", &machine}, {"serial", &config.hardware_serial}, {"address", &address}}) {
@@ -68,6 +69,11 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   json.set("taints", taints_json(config.taints));
   json.set("allocatable", std::move(allocatable));
   json.set("volumes", volumes_json(config.volumes));
+  if (config.features) {
+    Json features = Json::array();
+    for (const std::string& feature : *config.features) features.push_back(feature);
+    json.set("features", std::move(features));
+  }
   const auto life = config.certificates == nullptr ? std::nullopt : config.certificates->life();
   if (life) json.set("certificateExpires", std::to_string(life->end));
   if (!notes.certificate_problem.empty()) json.set("certificateProblem", notes.certificate_problem);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct AgentConfig {
   std::vector<Taint> taints;
   ResourceList capacity;  // allocatable: cpu, memory, pods, ...
   std::vector<LocalVolume> volumes;
-  std::string machine_id;       // mixed into the incarnation
+  std::optional<std::vector<std::string>> features;  // of the runtime (core/api/features.h); none: it does not say
+  std::string machine_id;                            // mixed into the incarnation
   std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
   std::string boot_id;          // differs from that of the last start if the device rebooted (N5)
   Millis heartbeat_ms = 5000;
@@ -45,14 +47,15 @@ struct AgentSession {
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
-// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"certificateExpires"}; session, sequence,
-// heartbeatMs and certificateExpires as strings.
-// "machine", "serial" and "address" (D5) where they are known. `address`: of this machine, as it reached the broker.
+// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"features":[],"certificateExpires"}; session,
+// sequence, heartbeatMs and certificateExpires as strings. "machine", "serial" and "address" (D5) where they are known.
+// `address`: of this machine, as it reached the broker.
 struct StateNotes {
   std::string lost_before;          // why the store before this incarnation's was lost; empty: it was not, or unknown
+  std::string refusals;             // RefusedPods::id()
   std::string certificate_problem;  // why the certificate was not renewed; empty: nothing failed
 };
-// The notes are the members "storeLost" and "certificateProblem".
+// The notes are the members "refusals", "storeLost" and "certificateProblem".
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
                                const StateNotes& notes, const std::string& address = {});
 // nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session","at"}

@@ -79,6 +79,7 @@ void decide_pre_bind(const Question& q, const Admission& admit, NodeDecision& de
   } else {
     decision.answer = q.answer(AnswerType::rejected);
     decision.answer->reason = admitted.message();
+    decision.lasts = admitted.code() == Code::unresolvable;
   }
 }
 

@@ -73,10 +73,12 @@ struct NodeDecision {
   bool undo = false;                 // the pod's slot (preparing, prepared or finished) ends at once: Runtime::undo
   std::optional<SlotEvent> event;    // applied to the slot afterwards: admit (prepare), bind (start) or release (stop)
   bool answer_when_stopped = false;  // Release: send Released once the workload has stopped and that is durable
+  bool lasts = false;                // Rejected: it will be refused for as long as the agent runs
   std::optional<Answer> answer;      // sent after the commit; none: no answer, or one when the event is carried out
 };
 
 // N2 "free: admit": whether the pod of this PreBind fits. The reason of a rejection is for people.
+// Unresolvable: nothing that ends here helps.
 using Admission = std::function<Status(const Request&)>;
 
 // Applies N1-N4 and P10, in that order, without changing `state`. Does not answer a List or Heartbeat that passes N1.

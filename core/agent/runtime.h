@@ -41,6 +41,8 @@ class Runtime {
   virtual Result<std::vector<Tag>> list() = 0;
   // Prepares everything that can be prepared without running it (directories, volumes). Answered by on_prepared().
   virtual void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
+  // Why prepare() would refuse the pod now; changes nothing. Success: it would not. Pending: only prepare() can tell.
+  virtual Status check(const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
   // Removes at once what prepare() created or a finished workload left. Unknown tags are ignored.
   virtual void undo(const Tag& tag) = 0;
   // Creates the workload, stopped before its first instruction. The handle ("<pid>:<start time>") must be durable

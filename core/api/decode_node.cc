@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "core/api/decode_parts.h"
+#include "core/api/features.h"
 #include "core/api/node.h"
 #include "core/api/read_quantity.h"
 
@@ -13,6 +16,25 @@ void read_amounts(FieldReader& status, std::string_view key, ResourceList& out) 
     status.findings().rule(member_path(status.path_of(key), name),
                            "expected a resource name such as cpu, memory, pods or example.com/gpu");
   }
+}
+
+void read_features(FieldReader& status, Node& node) {
+  std::vector<std::string> features;
+  if (!status.read_list("declaredFeatures", features)) return;
+  if (features.size() > kMaxFeatures) {
+    status.rule("declaredFeatures",
+                "expected at most " + std::to_string(kMaxFeatures) + " names, got " + std::to_string(features.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (is_feature_name(features[i])) continue;
+    status.findings().rule(item_path(status.path_of("declaredFeatures"), i),
+                           "expected the name of a feature: letters, digits, '-', '.', '_' and '/', at most " +
+                               std::to_string(kMaxFeatureBytes));
+  }
+  std::sort(features.begin(), features.end());
+  features.erase(std::unique(features.begin(), features.end()), features.end());
+  node.declared_features = std::move(features);
 }
 
 void read_node_status(FieldReader& status, Node& node) {
@@ -37,9 +59,10 @@ void read_node_status(FieldReader& status, Node& node) {
     if (item.read_string("type", type) && item.read_string("status", text)) node.conditions[type] = text;
     item.carry_all();
   });
+  read_features(status, node);
   // `incarnation` is Berth's own: what `get` shows may be applied again.
-  status.carry({"addresses", "config", "daemonEndpoints", "declaredFeatures", "features", "incarnation", "nodeInfo",
-                "phase", "runtimeHandlers", "volumesAttached", "volumesInUse"});
+  status.carry({"addresses", "config", "daemonEndpoints", "features", "incarnation", "nodeInfo", "phase",
+                "runtimeHandlers", "volumesAttached", "volumesInUse"});
 }
 
 }  // namespace

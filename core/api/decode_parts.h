@@ -65,6 +65,9 @@ void read_spread_constraint(FieldReader& reader, const std::vector<TopologySprea
 // present; the last one is in `out`.
 int read_disk_sources(FieldReader& reader, DiskSource& out);
 
+// Breaks a rule where no device could run the pod: a mount of an unknown volume, a variable that cannot be set.
+void check_runnable(const Json& pod, Findings& findings);
+
 // matchLabels and matchExpressions.
 void read_label_selector(FieldReader& reader, LabelSelector& out);
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/api/decode_parts.h"
+#include "core/api/features.h"
 #include "core/api/pod.h"
 #include "core/api/read_quantity.h"
 #include "core/api/requests.h"
@@ -162,7 +163,8 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
   for (std::string_view key : kUnsupported) {
     if (!reader.has(key)) continue;
     ++sources;
-    reader.warn(key, "not supported yet; the pod is scheduled without it and it is not mounted");
+    reader.warn(
+        key, "berth-agent does not mount it; only devices that name the feature volumes/" + std::string(key) + " do");
   }
   if (sources > 1) {
     reader.findings().rule(reader.path(), "expected one volume source, got " + std::to_string(sources) + "; keep one");
@@ -333,6 +335,8 @@ Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules) {
   }
   reader.read_object("status", [&](FieldReader& status) { read_pod_status(status, pod); });
   reader.finish();
+  decode::check_runnable(json, findings);
+  pod.needs = needs_of(json);
   pod.has_unknown_fields = findings.has_unknown();
   return decode::conclude(std::move(pod), json, findings, warnings);
 }

@@ -27,6 +27,8 @@ struct Node {
   Shared<ResourceList> allocatable;
   Shared<std::vector<ContainerImage>> images;
   Shared<std::map<std::string, std::string>> conditions;  // type -> status
+  // status.declaredFeatures, sorted; none: the device does not say what its runtime can do.
+  SharedOptional<std::vector<std::string>> declared_features;
   Json manifest;
 };
 

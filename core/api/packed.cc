@@ -13,8 +13,8 @@ namespace {
 // The version, written first. Increment it with every change of the result of decode_pod() and set_defaults(), or of
 // decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
 // file; objects packed with another version are decoded from their JSON.
-constexpr std::uint64_t kPodForm = 5;
-constexpr std::uint64_t kNodeForm = 4;
+constexpr std::uint64_t kPodForm = 6;
+constexpr std::uint64_t kNodeForm = 5;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
 // when a type gains a member that is not listed here.
@@ -98,14 +98,18 @@ void visit(auto& archive, Affinity& it) {
   auto& [required_nodes, preferred_nodes, pods, anti_pods] = it;
   archive(required_nodes, preferred_nodes, pods, anti_pods);
 }
+void visit(auto& archive, Need& it) {
+  auto& [feature, field] = it;
+  archive(feature, field);
+}
 void visit(auto& archive, Pod& it) {
   auto& [metadata, scheduler, priority, host_network, preempted, unknown, priority_class, preemption, node,
          node_selector, affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
-         volumes, resource_claims, grace, nominated, start, shape] = it;
+         volumes, resource_claims, needs, grace, nominated, start, shape] = it;
   static_cast<void>(shape);
   archive(metadata, scheduler, priority, host_network, preempted, unknown, priority_class, preemption, node,
           node_selector, affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
-          volumes, resource_claims, grace, nominated, start);
+          volumes, resource_claims, needs, grace, nominated, start);
 }
 
 void visit(auto& archive, Taint& it) {
@@ -117,9 +121,9 @@ void visit(auto& archive, ContainerImage& it) {
   archive(names, size);
 }
 void visit(auto& archive, Node& it) {
-  auto& [metadata, taints, unschedulable, allocatable, images, conditions, manifest] = it;
+  auto& [metadata, taints, unschedulable, allocatable, images, conditions, features, manifest] = it;
   static_cast<void>(manifest);
-  archive(metadata, taints, unschedulable, allocatable, images, conditions);
+  archive(metadata, taints, unschedulable, allocatable, images, conditions, features);
 }
 
 class Packer {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/api/disk_source.h"
+#include "core/api/features.h"
 #include "core/api/host_port.h"
 #include "core/api/manifest.h"
 #include "core/api/metadata.h"
@@ -124,6 +125,7 @@ struct Pod {
   Shared<ResourceList> overhead;
   Shared<std::vector<PodVolume>> volumes;
   Shared<std::vector<PodResourceClaim>> resource_claims;
+  Shared<std::vector<Need>> needs;  // of the runtime
   std::int64_t termination_grace_period_seconds = 30;
   Text nominated_node_name;  // status.nominatedNodeName
   // status.startTime, milliseconds since 1970; none: not started.

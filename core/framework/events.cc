@@ -57,6 +57,9 @@ std::vector<ClusterEvent> node_events(const Node& before, const Node& after) {
   if (before.taints != after.taints) add(kUpdateNodeTaint, "NodeUpdateNodeTaint");
   if (before.conditions != after.conditions) add(kUpdateNodeCondition, "NodeUpdateNodeCondition");
   if (before.metadata.annotations != after.metadata.annotations) add(kUpdateNodeAnnotation, "NodeUpdateNodeAnnotation");
+  if (before.declared_features != after.declared_features) {
+    add(kUpdateNodeDeclaredFeature, "NodeUpdateNodeDeclaredFeature");
+  }
   return events;
 }
 

@@ -88,10 +88,16 @@ Json Api::apply(const Json& request) {
   if (create != nullptr && *create == Json(true) && context_.objects.has(kind->kind, key)) {
     return api_failure(std::string(kind->name) + " \"" + key + "\" already exists");
   }
+  const Json* dry_run = request.find("dryRun");
+  if (dry_run != nullptr && *dry_run == Json(true)) return dry_run_of(*kind, *object);
   Result<Accepted> accepted = Status::ok();
   context_.mirror.apply_unretained(kind->kind, key, [&] {
     accepted = orders_.apply(kind->kind, *object, {}, recreate != nullptr && *recreate == Json(true));
   });
+  return reply_of(*kind, accepted);
+}
+
+Json Api::reply_of(const KindName& kind, const Result<Accepted>& accepted) {
   if (!accepted) {
     Json reply = api_failure(accepted.error().message());
     Json reasons = Json::array();
@@ -101,8 +107,23 @@ Json Api::apply(const Json& request) {
   Json warnings = Json::array();
   for (const std::string& warning : accepted->warnings) warnings.push_back(warning);
   Json reply = api_success();
-  reply.set("result", accepted->result).set("kind", kind->name).set("key", accepted->key).set("uid", accepted->uid);
+  reply.set("result", accepted->result).set("kind", kind.name).set("key", accepted->key).set("uid", accepted->uid);
   return reply.set("warnings", std::move(warnings));
+}
+
+// As plan() of a pod: where it would fit nowhere, that is a warning.
+Json Api::dry_run_of(const KindName& kind, const Json& object) {
+  if (kind.kind != Kind::pod) return reply_of(kind, orders_.check(kind.kind, object));
+  const Json planned = plan(Json(Json::Object{{"manifest", object}}));
+  const Json* trial = planned.find("trial");
+  if (trial == nullptr) return planned;
+  const PodEntry* known = context_.objects.pods().find(planned.string_at("pod"));
+  Accepted accepted{known == nullptr ? "created" : "updated", planned.string_at("pod"), {}, {}};
+  for (const Json& warning : planned.find("warnings")->as_array()) accepted.warnings.push_back(warning.as_string());
+  if (const std::string why = trial->string_at("message"); !why.empty()) {
+    accepted.warnings.push_back("it would wait: " + why);
+  }
+  return reply_of(kind, accepted);
 }
 
 Json Api::remove(const Json& request) {

@@ -19,6 +19,8 @@ class Api {
  private:
   Json answer(const Json& request);
   Json apply(const Json& request);
+  Json dry_run_of(const KindName& kind, const Json& object);
+  static Json reply_of(const KindName& kind, const Result<Accepted>& accepted);
   Json remove(const Json& request);
   Json get(const Json& request) const;
   Json describe_object(const Json& request) const;

@@ -64,7 +64,11 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
   return accepted;
 }
 
-Result<Accepted> Orders::apply_node_overlay(const Json& object, const std::string& expected_key) {
+Result<Accepted> Orders::check(Kind kind, const Json& object) {
+  return kind == Kind::node ? check_node_overlay(object, {}) : placement_.objects().check(kind, object);
+}
+
+Result<Accepted> Orders::check_node_overlay(const Json& object, const std::string& expected_key) const {
   Warnings warnings;
   Result<Node> node = decode_named<Node>(decode_node, object, expected_key, warnings);
   if (!node) return node.error();
@@ -76,10 +80,14 @@ Result<Accepted> Orders::apply_node_overlay(const Json& object, const std::strin
   }
   const Json* before = context_.objects.overlay(name);
   Accepted accepted{before == nullptr ? "created" : "updated", name, {}, std::move(warnings)};
-  if (before != nullptr && *before == object) {
-    accepted.result = "unchanged";
-    return accepted;
-  }
+  if (before != nullptr && *before == object) accepted.result = "unchanged";
+  return accepted;
+}
+
+Result<Accepted> Orders::apply_node_overlay(const Json& object, const std::string& expected_key) {
+  Result<Accepted> accepted = check_node_overlay(object, expected_key);
+  if (!accepted || accepted->result == "unchanged") return accepted;
+  const std::string& name = accepted->key;
   context_.objects.put_overlay(name, object);
   context_.mirror.publish(Kind::node, name);
   context_.nodes.expect(name);

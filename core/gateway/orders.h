@@ -17,12 +17,15 @@ class Orders {
   // `expected_key`: the name that the topic says; empty: any. `recreate`: the object is a new one, even of a known
   // name. Code::unschedulable: there is no capacity for new objects.
   Result<Accepted> apply(Kind kind, const Json& object, const std::string& expected_key, bool recreate);
+  // What apply() would answer for an object that is no pod; changes nothing.
+  Result<Accepted> check(Kind kind, const Json& object);
   // Deletes by name; `uid` empty: whatever uid. An error when there is nothing of that name (or uid).
   Status remove(Kind kind, const std::string& key, const std::string& uid);
 
  private:
   Json with_uid_of_orphan(const Json& object) const;
   Result<Accepted> apply_pod(const Json& object, const std::string& expected_key, bool recreate);
+  Result<Accepted> check_node_overlay(const Json& object, const std::string& expected_key) const;
   Result<Accepted> apply_node_overlay(const Json& object, const std::string& expected_key);
   Result<Accepted> apply_other(Kind kind, const Json& object, const std::string& expected_key);
 

@@ -197,6 +197,7 @@ Json StatusView::node_status(const std::string& name, const DeviceNode& device) 
     for (std::string_view key : {"allocatable", "images"}) {
       if (const Json* own = facts.find(key)) status.set(key, *own);
     }
+    if (const Json* features = facts.find("features")) status.set("declaredFeatures", *features);
   }
   const std::string unserved = Nodes::why_not_served(facts);
   const bool ready = device.reachable && device.node != nullptr && unserved.empty();

@@ -181,6 +181,7 @@ Members members_of(const Answer& answer) {
   if (!answer.uid.empty() || !answer.epoch.is_zero()) members.emplace_back("epoch", text_of(to_text(answer.epoch)));
   if (!answer.to_incarnation.empty()) members.emplace_back("toIncarnation", text_of(answer.to_incarnation));
   if (answer.type == AnswerType::rejected) members.emplace_back("reason", text_of(answer.reason));
+  if (!answer.refusals.empty()) members.emplace_back("refusals", text_of(answer.refusals));
   if (!answer.proof.empty()) members.emplace_back("proof", text_of(answer.proof));
   if (answer.type == AnswerType::stale) members.emplace_back("high", text_of(to_text(answer.high)));
   if (answer.type == AnswerType::slots) {
@@ -279,6 +280,7 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
     answer.to_incarnation = fields.id("toIncarnation");
   }
   if (answer.type == AnswerType::rejected) answer.reason = fields.text("reason");
+  if (answer.type == AnswerType::rejected && fields.has("refusals")) answer.refusals = fields.id("refusals");
   if (answer.type == AnswerType::superseded && fields.has("proof")) answer.proof = fields.id("proof");
   if (answer.type == AnswerType::stale) answer.high = fields.epoch("high");
   if (answer.type == AnswerType::slots) {

@@ -83,6 +83,7 @@ struct Answer {
   bool epoch_alone = false;  // outgoing pre_bound and bound: leave out the uid
   std::string to_incarnation;  // hello: echo of the request's incarnation
   std::string reason;          // rejected
+  std::string refusals;        // rejected: lasts as long as the node's state has this id (D6); empty: for a while
   std::string proof;           // superseded: what came with the obeyed gateway_id; empty: none
   Epoch high;                  // stale: hi >= epoch, durable
   std::uint32_t page = 0;      // slots

@@ -47,8 +47,8 @@ Status check_identity(const std::string& name, const Json& payload) {
 // What scheduling reads of a state message; the rest (sequence, session) changes often and is not kept.
 Json facts_of(const Json& payload) {
   Json facts = Json::object();
-  for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes", "certificateExpires",
-                               "certificateProblem"}) {
+  for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes", "features",
+                               "certificateExpires", "certificateProblem"}) {
     if (const Json* value = payload.find(key)) facts.set(key, *value);
   }
   return facts;
@@ -123,6 +123,7 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
     status.set("allocatable", *allocatable);
   }
   if (const Json* images = facts.find("images")) status.set("images", *images);
+  if (const Json* features = facts.find("features")) status.set("declaredFeatures", *features);
   Json manifest = Json::object();
   manifest.set("apiVersion", "v1");
   manifest.set("kind", "Node");
@@ -259,6 +260,9 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   NodeChange change;
   if (const std::string why = text_of(payload, "storeLost"); !is_known && is_valid_id(why)) change.store_lost = why;
   change.quarantine = set_hold(name, Hold::state, {});
+  const std::string said = text_of(payload, "refusals");
+  const std::string refusals = is_valid_id(said) ? said : std::string();
+  change.refusals = std::exchange(device.refusals, refusals) != refusals;
   if (!same || device.facts != trial.facts) {
     device.incarnation = incarnation;
     device.facts = std::move(trial.facts);

@@ -34,6 +34,7 @@ struct DeviceNode {
   Manifest facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
   bool facts_current = false;  // facts are of this incarnation
   bool reachable = false;
+  std::string refusals;  // of the last state: what it has refused under another id it may take now (D6); empty: unsaid
   Millis last_heard = 0;
   Millis heartbeat_ms = 5000;        // as the device promised
   Holds holds;                       // the gateway's own taints
@@ -46,6 +47,7 @@ struct NodeChange {
   bool facts = false;      // scheduling must look again
   bool connected = false;  // came (back): resend and compare
   bool disconnected = false;
+  bool refusals = false;        // DeviceNode::refusals
   bool quarantine = false;      // began, ended, or has another reason
   std::string store_lost = {};  // the device has a new store, since what it had was lost for this reason
 };

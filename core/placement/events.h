@@ -19,6 +19,12 @@ enum class PreBindOutcome {
   ended,       // any of these, or the pod was given up
 };
 
+// What a device says when it rejects PreBind.
+struct Refusal {
+  std::string reason;
+  std::string id;  // Answer::refusals
+};
+
 class PlacementEvents {
  public:
   virtual ~PlacementEvents() = default;
@@ -36,9 +42,9 @@ class PlacementEvents {
   virtual void prebind_disproved(std::string_view uid, const std::string& reason) = 0;
   // A row in prebind began, was answered, or ended.
   virtual void prebind_told(const Row& row, PreBindOutcome outcome) = 0;
-  // The device has rejected PreBind for this reason, and what that means for the row has been done.
+  // The device has rejected PreBind, and what that means for the row has been done.
   virtual void pod_refused(const Pod& pod, const std::string& node, const std::string& incarnation,
-                           const std::string& reason) = 0;
+                           const Refusal& refusal) = 0;
   // A claim is deleted for good; the next one of its name is another. False: the store had no capacity for that.
   virtual bool claim_gone(const std::string& claim) = 0;
 };

@@ -94,6 +94,7 @@ void NodeRegistry::apply_change(const std::string& node, const NodeChange& chang
   if (device == nullptr) return;
   backoff_.note_incarnation(node, device->incarnation);
   parts_.refusals.note_incarnation(node, device->incarnation);
+  if (change.refusals) parts_.refusals.end_lasting(node);
   if (change.facts) parts_.refusals.forget(node);
   hold_back(node);
   if (change.quarantine) note_quarantine(node);

@@ -39,14 +39,28 @@ Json ObjectAdmission::with_owned_fields(Kind kind, const std::string& key, Json 
   return manifest;
 }
 
-Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const std::string& expected_key) {
-  Json manifest = as_accepted(kind, object);
-  const std::string key = expected_key.empty() ? key_of(kind, manifest) : expected_key;
+Status ObjectAdmission::may_take(Kind kind, const std::string& key) const {
   if (volumes_.is_terminating(kind, key)) {  // accepted now, it would go with the delete that waits
     return Status::error("the object is being deleted; apply it again when it is gone");
   }
+  return context_.objects.has(kind, key) ? Status::ok() : context_.admission.capacity();
+}
+
+Result<Accepted> ObjectAdmission::check(Kind kind, const Json& object) {
+  const Json manifest = as_accepted(kind, object);
+  const std::string key = key_of(kind, manifest);
+  if (Status may = may_take(kind, key); !may.is_success()) return may;
+  Accepted accepted{context_.objects.has(kind, key) ? "updated" : "created", {}, {}, {}};
+  Status kept = keep(kind, with_owned_fields(kind, key, manifest), {}, Stores::no, accepted);
+  if (!kept.is_success()) return kept;
+  return accepted;
+}
+
+Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const std::string& expected_key) {
+  Json manifest = as_accepted(kind, object);
+  const std::string key = expected_key.empty() ? key_of(kind, manifest) : expected_key;
+  if (Status may = may_take(kind, key); !may.is_success()) return may;
   const bool known = context_.objects.has(kind, key);
-  if (Status has = known ? Status::ok() : context_.admission.capacity(); !has.is_success()) return has;
   Warnings unsaid;
   if (kind == Kind::persistent_volume_claim && !known &&
       decode_named<PersistentVolumeClaim>(decode_persistent_volume_claim, manifest, expected_key, unsaid)) {
@@ -55,7 +69,7 @@ Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const st
   EventObjects objects;
   note_old(objects, context_.objects, kind, key);
   Accepted accepted{known ? "updated" : "created", {}, {}, {}};
-  Status kept = keep(kind, with_owned_fields(kind, key, manifest), expected_key, accepted);
+  Status kept = keep(kind, with_owned_fields(kind, key, manifest), expected_key, Stores::yes, accepted);
   if (!kept.is_success()) return kept;
   if (accepted.result == "unchanged") return accepted;
   context_.publisher.mark(kind, accepted.key);
@@ -81,8 +95,9 @@ void ObjectAdmission::tell_of_claim(const std::string& key) const {
                           {}});
 }
 
-// Decodes and stores; `accepted` then tells of it.
-Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string& expected_key, Accepted& accepted) {
+// Decodes, and stores if wanted; `accepted` then tells of it.
+Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string& expected_key, Stores stores,
+                             Accepted& accepted) {
   const auto keep_as = [&]<class T>(Result<T> (*decode)(const Json&, Warnings*, Rules)) -> Status {
     Result<T> decoded = decode_named<T>(decode, manifest, expected_key, accepted.warnings);
     if (!decoded) return decoded.error();
@@ -93,7 +108,7 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
         return Status::error("spec.local.path: is missing; only volumes on a node's own disk can be bound");
       }
     }
-    if (decoded->metadata.uid.empty()) {
+    if (decoded->metadata.uid.empty() && stores == Stores::yes) {
       decoded->metadata.uid = context_.random.hex_id();
       decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid.get());
     }
@@ -101,7 +116,7 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
     accepted.uid = decoded->metadata.uid;
     if (context_.objects.manifest(kind, accepted.key) == decoded->manifest) {
       accepted.result = "unchanged";
-    } else {
+    } else if (stores == Stores::yes) {
       context_.objects.put(std::move(*decoded));
     }
     return Status::ok();

@@ -28,9 +28,13 @@ class ObjectAdmission {
   // `expected_key`: the name that the topic says; empty: any. An error names the field and changes nothing;
   // Code::unschedulable means that there is no capacity for new objects.
   Result<Accepted> accept(Kind kind, const Json& object, const std::string& expected_key);
+  // What accept() would answer, without a uid for what has none; changes nothing.
+  Result<Accepted> check(Kind kind, const Json& object);
 
  private:
-  Status keep(Kind kind, const Json& manifest, const std::string& expected_key, Accepted& accepted);
+  enum class Stores { no, yes };
+  Status may_take(Kind kind, const std::string& key) const;
+  Status keep(Kind kind, const Json& manifest, const std::string& expected_key, Stores stores, Accepted& accepted);
   void tell_of_claim(const std::string& key) const;
   Json with_owned_fields(Kind kind, const std::string& key, Json manifest) const;
 

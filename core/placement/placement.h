@@ -80,8 +80,8 @@ class Placement final : private PlacementEvents {
   void local_volumes_freed(const std::string& node) override;
   void prebind_told(const Row& row, PreBindOutcome outcome) override { nodes_.note_prebind(row, outcome); }
   void pod_refused(const Pod& pod, const std::string& node, const std::string& incarnation,
-                   const std::string& reason) override {
-    refusals_.note_rejected(pod, node, incarnation, reason);
+                   const Refusal& refusal) override {
+    refusals_.note_rejected(pod, node, incarnation, refusal);
   }
   void prebind_disproved(std::string_view uid, const std::string& reason) override;
   bool claim_gone(const std::string& claim) override;

@@ -112,7 +112,9 @@ bool PodLifecycle::take_answer(const Answer& answer) {
     const std::shared_ptr<const Pod> pod = binding->pod;
     const std::string incarnation(binding->row.incarnation);
     feed(answer.uid, *event);
-    if (is_refused && pod != nullptr) events_.pod_refused(*pod, answer.node, incarnation, reason);
+    if (is_refused && pod != nullptr) {
+      events_.pod_refused(*pod, answer.node, incarnation, {reason, answer.refusals});
+    }
     return true;
   }
   const bool confirms = answer.type == AnswerType::bound && binding->row.phase == Phase::bound &&

@@ -17,11 +17,13 @@ RefusalWatch::RefusalWatch(const PlacementContext& context, Scheduler& scheduler
 }
 
 void RefusalWatch::note_rejected(const Pod& pod, const std::string& node, const std::string& incarnation,
-                                 const std::string& reason) {
+                                 const Refusal& refusal) {
   const DeviceNode* device = context_.nodes.find(node);
   if (device == nullptr || device->incarnation != incarnation) return;
   Refusals& refusals = scheduler_.refusals();
-  refusals.note(pod, node, reason, context_.clock.now());
+  // Of another id, an end may have been told already, or may be told before this one is known.
+  const bool lasts = !refusal.id.empty() && refusal.id == device->refusals;
+  refusals.note(pod, node, refusal.reason, context_.clock.now(), lasts);
   incarnations_[node] = incarnation;
   const std::size_t count = refusals.count(pod);
   if (count > 0 && count <= kTriedAtOnce) scheduler_.queue().activate({std::string(pod.uid())});

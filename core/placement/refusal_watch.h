@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/placement/context.h"
+#include "core/placement/events.h"
 #include "core/placement/object_changes.h"
 #include "core/scheduler/scheduler.h"
 
@@ -17,11 +18,12 @@ class RefusalWatch {
   // All outlive it.
   RefusalWatch(const PlacementContext& context, Scheduler& scheduler, ObjectChanges& changes);
 
-  // The device has rejected PreBind, and the pod is back in the queue. `reason`: the device's.
-  void note_rejected(const Pod& pod, const std::string& node, const std::string& incarnation,
-                     const std::string& reason);
+  // The device has rejected PreBind, and the pod is back in the queue.
+  void note_rejected(const Pod& pod, const std::string& node, const std::string& incarnation, const Refusal& refusal);
   // The device says something else of itself.
   void forget(const std::string& node);
+  // It says that it may take what it has refused.
+  void end_lasting(const std::string& node) { scheduler_.refusals().end_lasting(node); }
   // It is known by this incarnation: another one has refused nothing.
   void note_incarnation(const std::string& node, const std::string& incarnation);
   // Volumes or claims have changed.

@@ -11,6 +11,8 @@ namespace {
 using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
 using Indices = std::vector<std::size_t>;  // in a snapshot
 
+constexpr std::size_t kReasonBytes = 4096;  // of a message; devices give reasons of their own
+
 void note_plugins(Diagnosis& diagnosis, const NodeStatuses& rejected) {
   for (const auto& [status, nodes] : rejected.kinds()) {
     if (nodes == 0 || status.plugin().empty() || !status.is_rejected()) continue;
@@ -209,7 +211,13 @@ std::string Diagnosis::message() const {
     std::set<std::string> lines;  // in the order of the whole text, number first, as upstream
     for (const auto& [reason, count] : nodes_of_reason) lines.insert(std::to_string(count) + " " + reason);
     std::string joined;
-    for (const std::string& line : lines) joined += (joined.empty() ? " " : ", ") + line;
+    std::size_t left = lines.size();
+    for (const std::string& line : lines) {
+      if (joined.size() + line.size() > kReasonBytes) break;
+      joined += (joined.empty() ? " " : ", ") + line;
+      --left;
+    }
+    if (left > 0) joined += " and " + std::to_string(left) + " other reasons";
     if (!joined.empty()) text += joined + ".";
   }
   if (!post_filter_message.empty()) text += " " + post_filter_message;

@@ -15,6 +15,7 @@
 #include "firmware-host/agent/output_files.h"
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/agent/settings.h"
+#include "firmware-host/agent/workload.h"
 #include "firmware-host/broker_connection.h"
 #include "firmware-host/limited_log.h"
 #include "firmware-host/logging.h"
@@ -135,6 +136,7 @@ class AgentApp {
     config.fleet = settings_.agent.fleet;
     config.node = settings_.agent.node;
     config.root = state_->file("pods");
+    settings_.agent.features = process_features();
     for (const LocalVolume& volume : settings_.agent.volumes) {
       if (volume.mount_point) config.mount_points.push_back(volume.path);
     }

@@ -76,7 +76,7 @@ class Keeper {
     state_.handle = handle_of_this_process();
     if (!plan_.workload.undone.empty()) {
       state_.message = "ignored by the process runtime:";
-      for (const std::string& field : plan_.workload.undone) state_.message += " " + field;
+      for (const Need& need : plan_.workload.undone) state_.message += " " + need.field;
     }
     add_entries(plan_.workload.init_containers, state_.init_containers, init_);
     add_entries(plan_.workload.containers, state_.containers, main_);

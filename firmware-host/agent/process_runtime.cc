@@ -31,29 +31,70 @@ Result<bool> is_directory(const std::string& path) {
   return Status::error("directory " + path + ": " + std::strerror(errno));
 }
 
-// A directory made here in place of one that is missing would be an empty disk in place of the claim's data. A disk may
-// be mounted later: a pod that is to start waits for it.
+// A directory made here in place of one that is missing would be an empty disk in place of the claim's data.
 Status find_volume(const BoundVolume& volume, const ProcessRuntimeConfig& config) {
   const std::string what = "volume " + volume.volume + ": ";
   const Result<bool> exists = is_directory(volume.path);
   if (!exists) return Status::pending(what + exists.error().message());
   if (!*exists) {
-    return Status::pending(what + "directory " + volume.path + " does not exist on node " + config.node +
-                           ": create it, or mount the disk that has it");
+    return Status::error(what + "directory " + volume.path + " does not exist on node " + config.node +
+                         ": create it, or mount the disk that has it");
   }
   const auto& demanding = config.mount_points;
   if (std::find(demanding.begin(), demanding.end(), volume.path) == demanding.end()) return Status::ok();
   const Result<bool> mounted = is_mount_point(volume.path);
   if (!mounted) return Status::pending(what + mounted.error().message());
   if (*mounted) return Status::ok();
-  return Status::pending(what + "nothing is mounted at " + volume.path + " on node " + config.node +
-                         ", which its mount_point: true demands: mount the disk");
+  return Status::error(what + "nothing is mounted at " + volume.path + " on node " + config.node +
+                       ", which its mount_point: true demands: mount the disk");
+}
+
+Status find_volumes(const Workload& workload, const ProcessRuntimeConfig& config) {
+  for (const BoundVolume& volume : workload.volumes) {
+    if (Status found = find_volume(volume, config); !found.is_success()) return found;
+  }
+  return Status::ok();
 }
 
 // "<uid>/<epoch>" of "<fleet>/<node>/<uid>/<epoch>"
 std::string_view without_node(std::string_view text) {
   for (int level = 0; level < 2; ++level) text.remove_prefix(std::min(text.find('/'), text.size() - 1) + 1);
   return text;
+}
+
+// A pod that asks for less than root, or for limits, must not run without them.
+Status admit(const std::string& pod, const std::string& node) {
+  const Result<Json> json = Json::parse(pod);
+  if (!json) return Status::error("pod: " + json.error().message());
+  std::string missing;
+  for (const Need& need : missing_of(needs_of(*json), process_features())) {
+    missing += (missing.empty() ? "" : ", ") + to_text(need);
+  }
+  if (missing.empty()) return Status::ok();
+  return Status::error("node " + node + " does not support " + missing +
+                       "; remove it, or place the pod on a node that does");
+}
+
+// The directories that must be there.
+Status find_existing(const Workload& workload, const std::string& node) {
+  for (const std::string& path : workload.existing) {
+    const Result<bool> exists = is_directory(path);
+    if (!exists) return Status::pending(exists.error().message());
+    if (!*exists) return Status::error("directory " + path + " does not exist on node " + node + ": create it");
+  }
+  return Status::ok();
+}
+
+Status make_ready(const Workload& workload, const std::string& directory, const std::string& node) {
+  if (Status found = find_existing(workload, node); !found.is_success()) return found;
+  std::vector<std::string> to_create = {directory};
+  to_create.insert(to_create.end(), workload.directories.begin(), workload.directories.end());
+  for (const std::string& path : to_create) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error) return Status::pending("directory " + path + ": " + error.message());
+  }
+  return Status::ok();
 }
 
 }  // namespace
@@ -155,42 +196,24 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
   return plan_workload(*json, tag, volumes, site);
 }
 
-// A pod that asks for less than root, or for limits, must not run without them.
-Status ProcessRuntime::admit(const Workload& workload) const {
-  if (workload.undone.empty()) return Status::ok();
-  std::string fields;
-  for (const std::string& field : workload.undone) fields += (fields.empty() ? "" : ", ") + field;
-  return Status::error(fields + ": the process runtime of node " + config_.node +
-                       " cannot do this; remove it, or place the pod on a node that can");
-}
-
-Status ProcessRuntime::make_ready(const Workload& workload, const std::string& directory) const {
-  for (const std::string& path : workload.existing) {
-    const Result<bool> exists = is_directory(path);
-    if (!exists) return Status::pending(exists.error().message());
-    if (!*exists) {
-      return Status::error("directory " + path + " does not exist on node " + config_.node + ": create it");
-    }
-  }
-  for (const BoundVolume& volume : workload.volumes) {
-    if (Status found = find_volume(volume, config_); !found.is_success()) return found;
-  }
-  std::vector<std::string> to_create = {directory};
-  to_create.insert(to_create.end(), workload.directories.begin(), workload.directories.end());
-  for (const std::string& path : to_create) {
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    if (error) return Status::pending("directory " + path + ": " + error.message());
-  }
-  return Status::ok();
-}
-
 void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
-  const Result<Workload> workload = plan(tag, pod, volumes);
-  entry.prepared = workload ? admit(*workload) : workload.error();
-  if (entry.prepared.is_success()) entry.prepared = make_ready(*workload, entry.directory);
+  entry.prepared = admit(pod, config_.node);
+  if (entry.prepared.is_success()) {
+    const Result<Workload> workload = plan(tag, pod, volumes);
+    entry.prepared = workload ? find_volumes(*workload, config_) : workload.error();
+    if (entry.prepared.is_success()) entry.prepared = make_ready(*workload, entry.directory, config_.node);
+  }
   later(entry, 0, &ProcessRuntime::answer_prepared);
+}
+
+Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
+  if (Status admitted = admit(pod, config_.node); !admitted.is_success()) return admitted;
+  // Whatever the tag is: only the environment depends on it.
+  const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes);
+  if (!workload) return workload.error();
+  if (Status found = find_volumes(*workload, config_); !found.is_success()) return found;
+  return find_existing(*workload, config_.node);
 }
 
 void ProcessRuntime::answer_prepared(const Tag& tag) {
@@ -258,7 +281,9 @@ void ProcessRuntime::start_again(const Tag& tag) {
 Status ProcessRuntime::fork_held(Pod& pod) {
   Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
   if (!workload) return workload.error();
-  if (Status made = make_ready(*workload, pod.directory); !made.is_success()) return made;
+  // A disk may be mounted later: a pod that is to start waits for it.
+  if (Status found = find_volumes(*workload, config_); !found.is_success()) return Status::pending(found.message());
+  if (Status made = make_ready(*workload, pod.directory, config_.node); !made.is_success()) return made;
   Result<std::optional<PodState>> before = read_pod_state(pod.directory);
   if (!before) return Status::pending(before.error().message());
   watch_directory(pod);

@@ -63,6 +63,7 @@ class ProcessRuntime final : public Runtime {
   void set_handler(Handler* handler) override { handler_ = handler; }
   Result<std::vector<Tag>> list() override;
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
+  Status check(const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void go(const Tag& tag) override;
@@ -79,8 +80,6 @@ class ProcessRuntime final : public Runtime {
   void later(Pod& pod, Millis delay, Next next);
   void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
   Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
-  Status admit(const Workload& workload) const;
-  Status make_ready(const Workload& workload, const std::string& directory) const;
 
   void answer_prepared(const Tag& tag);
   Result<std::string> take_over_or_fork(Pod& pod);

@@ -120,9 +120,6 @@ class Planner {
     if (const Json& grace = member(spec_, "terminationGracePeriodSeconds"); grace.is_integer()) {
       plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
     }
-    for (const char* field : {"activeDeadlineSeconds", "securityContext", "hostAliases", "runtimeClassName"}) {
-      if (asks(member(spec_, field))) plan_.undone.push_back(std::string("spec.") + field);
-    }
     return Status::ok();
   }
 
@@ -190,7 +187,6 @@ class Planner {
     if (plan.name.empty() || plan.name.find('/') != std::string::npos || climbs(plan.name)) {
       return Status::error(path_ + ".name: must be a plain name");
     }
-    note_undone(container);
     Variables variables = base_variables(plan.name);
     if (Status mounted = add_mounts(container, variables); !mounted.is_success()) return mounted;
     if (Status added = add_env(container, variables); !added.is_success()) return added;
@@ -252,7 +248,6 @@ class Planner {
         directory += "/" + sub;
         plan_.directories.push_back(directory);
       }
-      if (member(mounts[i], "readOnly") == Json(true)) plan_.undone.push_back(path + ".readOnly");
       set_variable(variables, volume_variable(name), directory);
     }
     return Status::ok();
@@ -299,20 +294,6 @@ class Planner {
     return std::nullopt;
   }
 
-  // An empty object asks for nothing.
-  static bool asks(const Json& field) {
-    if (field.is_object()) return !field.as_object().empty();
-    if (field.is_array()) return !field.as_array().empty();
-    return !field.is_null();
-  }
-
-  void note_undone(const Json& container) {
-    for (const char* field : {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "securityContext"}) {
-      if (asks(member(container, field))) plan_.undone.push_back(path_ + "." + field);
-    }
-    if (asks(member(member(container, "resources"), "limits"))) plan_.undone.push_back(path_ + ".resources.limits");
-  }
-
   const Json& metadata_;
   const Json& spec_;
   const std::vector<BoundVolume>& bound_volumes_;
@@ -325,13 +306,21 @@ class Planner {
 
 }  // namespace
 
+const std::vector<std::string>& process_features() {
+  static const std::vector<std::string> kFeatures{"volumes/emptyDir", "volumes/ephemeral", "volumes/hostPath",
+                                                  "volumes/persistentVolumeClaim"};
+  return kFeatures;
+}
+
 std::string tag_text(const std::string& fleet, const std::string& node, const Tag& tag) {
   return fleet + "/" + node + "/" + tag.uid + "/" + to_text(tag.epoch);
 }
 
 Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                const Site& site) {
-  return Planner(pod, tag, volumes, site).plan();
+  Result<Workload> workload = Planner(pod, tag, volumes, site).plan();
+  if (workload) workload->undone = missing_of(needs_of(pod), process_features());
+  return workload;
 }
 
 std::string expand_variables(const std::string& text, const Variables& known) {

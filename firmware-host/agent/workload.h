@@ -4,9 +4,9 @@
 // - a container without `command` runs its image name as an executable, by path or on PATH; nothing is pulled;
 // - a volume is a directory named by the environment, BERTH_VOLUME_<NAME>, and $(BERTH_VOLUME_<NAME>) in command, args
 //   and env is expanded as Kubernetes expands $(VAR);
-// - what it cannot do is refused when the pod is to be placed: Secrets and ConfigMaps by planning, and what restricts
-// or
-//   watches a container (security contexts, limits, probes ...) by whoever admits the plan, as `undone` says.
+// - what it cannot do (Secrets, security contexts, limits, probes ...) is refused before planning: process_features()
+// are
+//   what it can, and what the node says of itself.
 #pragma once
 
 #include <string>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/agent/runtime.h"
+#include "core/api/features.h"
 #include "core/clock.h"
 #include "core/handshake/messages.h"
 #include "core/json/json.h"
@@ -42,8 +43,8 @@ struct Workload {
   std::vector<std::string> directories;  // created before the start: emptyDir, subPath
   std::vector<std::string> existing;     // must already be directories: hostPath
   std::vector<BoundVolume> volumes;      // bound and used by the pod: must already be directories too
-  // Paths of fields that have no effect here. Not an error of the plan: pods that an earlier version admitted run on.
-  std::vector<std::string> undone;
+  // What has no effect here. Not an error of the plan: pods that an earlier version admitted run on.
+  std::vector<Need> undone;
 };
 
 // The node for which a pod is planned.
@@ -55,6 +56,9 @@ struct Site {
   std::string search_path;  // PATH of containers that do not set it
   std::string home;
 };
+
+// What this runtime can do (core/api/features.h), sorted.
+const std::vector<std::string>& process_features();
 
 std::string tag_text(const std::string& fleet, const std::string& node, const Tag& tag);
 

@@ -40,6 +40,7 @@ Outcome<Json> apply_one(ApiClient& client, const ManifestDocument& manifest, con
   request.set("op", "apply").set("object", std::move(object));
   if (recreates && !is_named_by_uid) request.set("recreate", true);
   if (creates) request.set("create", true);
+  if (options.dry_run) request.set("dryRun", true);
   // A second create finds the object of the first, or of somebody else who chose the name.
   const bool is_idempotent = creates ? manifest.has_generated_name : !recreates || is_named_by_uid;
   Outcome<Json> answer = client.ask(std::move(request), is_idempotent);
@@ -126,7 +127,7 @@ Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const Mani
     }
     std::string result = text_field(*answer, {"result"});
     if (result == "waiting") result = "waiting for its predecessor to end";
-    screen.out << manifest.title() << " " << printable(result) << std::endl;
+    screen.out << manifest.title() << " " << printable(result) << (options.dry_run ? " (dry run)" : "") << std::endl;
     // Unknown fields were already reported when the manifests were read; show only the gateway's own warnings.
     for (const Json& warning : list_field(*answer, {"warnings"})) {
       const std::string text = warning.is_string() ? warning.as_string() : warning.dump();

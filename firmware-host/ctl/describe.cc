@@ -127,6 +127,14 @@ void write_pod(Page& page, const Json& pod) {
   page.block("Scheduler", field(pod, {"status", "scheduler"}));
 }
 
+// Empty: the device does not say.
+std::string features_text(const Json& node) {
+  const Json* features = field(node, {"status", "declaredFeatures"});
+  if (features == nullptr) return {};
+  const std::string names = join_texts(list_field(node, {"status", "declaredFeatures"}), ", ");
+  return names.empty() ? "none" : names;
+}
+
 void write_node(Page& page, const Json& node) {
   write_meta(page, node);
   page.line("Ready", has_condition(node, "Ready") ? "yes" : "no");
@@ -136,6 +144,7 @@ void write_node(Page& page, const Json& node) {
   if (true_field(node, {"spec", "unschedulable"})) page.line("Unschedulable", "yes");
   for (const Json& taint : list_field(node, {"spec", "taints"})) page.line("Taint", taint_text(taint));
   page.line("Incarnation", text_field(node, {"status", "incarnation"}));
+  page.line("Features", features_text(node));
   page.block("Allocatable", field(node, {"status", "allocatable"}));
   page.block("Images", field(node, {"status", "images"}));
 }

@@ -225,16 +225,21 @@ void add_account_commands(CLI::App& app, CtlOptions& to) {
   add_broker_files(*revoke, to.enroll);
 }
 
+void add_apply(CLI::App& app, CtlOptions& to) {
+  CLI::App* apply = add_command(app, to, "apply", "Create or update the objects of manifests", Command::apply);
+  add_files(*apply, to);
+  add_namespace(*apply, to);
+  apply->get_option("--filename")->required();
+  apply->add_flag("--dry-run", to.dry_run, "Have the gateway check the objects, and store nothing");
+  apply->add_flag("--recreate", to.recreate, "Delete and re-create existing pods; does not wait");
+  add_validation(*apply, to);
+}
+
 void add_commands(CLI::App& app, CtlOptions& to) {
   const auto command = [&](const std::string& name, const std::string& text, Command which) {
     return add_command(app, to, name, text, which);
   };
-  CLI::App* apply = command("apply", "Create or update the objects of manifests", Command::apply);
-  add_files(*apply, to);
-  add_namespace(*apply, to);
-  apply->get_option("--filename")->required();
-  apply->add_flag("--recreate", to.recreate, "Delete and re-create existing pods; does not wait");
-  add_validation(*apply, to);
+  add_apply(app, to);
 
   CLI::App* create =
       command("create", "Create the objects of manifests, none of which exists; makes names from generateName",

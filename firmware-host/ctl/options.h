@@ -89,6 +89,7 @@ struct CtlOptions {
   bool recursive = false;          // with the directories below
   Validation validation = Validation::strict;
   bool recreate = false;
+  bool dry_run = false;
   std::string kind;
   std::string name;
   std::string name_space;  // empty: not given

@@ -29,6 +29,7 @@ class ScriptedRuntime final : public Runtime {
     items_.insert(tag);
     preparing_.insert(tag);
   }
+  Status check(const std::string&, const std::vector<BoundVolume>&) override { return Status::error("refused"); }
   void undo(const Tag& tag) override {
     items_.erase(tag);
     preparing_.erase(tag);

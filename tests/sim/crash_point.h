@@ -121,6 +121,9 @@ class CutRuntime final : public Runtime {
   void set_handler(Handler* handler) override { machine_.set_handler(handler); }
   Result<std::vector<Tag>> list() override { return blind_ ? std::vector<Tag>{} : machine_.list(); }
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
+  Status check(const std::string& pod, const std::vector<BoundVolume>& volumes) override {
+    return machine_.check(pod, volumes);
+  }
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void go(const Tag& tag) override;

@@ -260,6 +260,8 @@ Breach held(const Witness& witness) { return first(witness.news().held_without_s
 
 Breach passed(const Witness& witness) { return first(witness.news().asked_too_soon); }
 
+Breach able(const Witness& witness) { return first(witness.news().asked_in_vain); }
+
 Breach told(const Witness& witness) { return first(witness.news().untold); }
 
 Breach time_floor(const Witness& witness) { return first(witness.news().leaps); }
@@ -373,6 +375,7 @@ const std::vector<Invariant>& safety() {
       {"NAMED", "a pod with spec.nodeName is placed on that node", find_away_from_named_node},
       {"FLOOD", "what a lying device makes durable, and what it offers, is within the limits", find_flood},
       {"PASSED", "a node that has just taken no pod is not asked again before its time is over", passed},
+      {"ABLE", "no node is asked to run what it says that its runtime cannot do", able},
       {"TOLD", "a device on an older copy of its store is told by a gateway that knows of a later time, and stops",
        told},
       {"TIME", "a device's time floor never falls, and rises by one step a day at most", time_floor},

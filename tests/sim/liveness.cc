@@ -10,7 +10,7 @@ namespace {
 constexpr int kMaxAttempts = 3;
 
 // Whether a pod fits on a node: a second, simple implementation of what the simulator's pods use: selector, taints,
-// cpu, memory, pod count, extended resources, host ports and local volumes.
+// features, cpu, memory, pod count, extended resources, host ports and local volumes.
 bool selects(const Pod& pod, const Node& node) {
   return std::all_of(pod.node_selector.begin(), pod.node_selector.end(), [&](const auto& selected) {
     const auto label = node.metadata.labels.find(selected.first);
@@ -28,6 +28,13 @@ bool tolerates_all(const Pod& pod, const Node& node) {
   if (node.unschedulable) return false;
   return std::all_of(node.taints.begin(), node.taints.end(), [&](const Taint& taint) {
     return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
+  });
+}
+
+bool can_run(const Pod& pod, const Node& node) {
+  return !node.declared_features || std::all_of(pod.needs.begin(), pod.needs.end(), [&](const Need& need) {
+    return std::find(node.declared_features->begin(), node.declared_features->end(), need.feature) !=
+           node.declared_features->end();
   });
 }
 
@@ -98,8 +105,8 @@ std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& 
     const NodeInfo* info = gateway.scheduler().cache().find(device->name);
     if (info == nullptr || info->node == nullptr) continue;
     if (!pod.node_name.empty() && pod.node_name != device->name) continue;
-    const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_resources(pod, *info) &&
-                      has_ports(pod, *info) && has_volumes(pod, device->name, gateway);
+    const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && can_run(pod, *info->node) &&
+                      has_resources(pod, *info) && has_ports(pod, *info) && has_volumes(pod, device->name, gateway);
     if (fits && !is_nominated_there(gateway, device->name, pod)) return device->name;
   }
   return std::nullopt;

@@ -72,6 +72,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::d4, "D4", "the gateway clears no status of a device"},
       {Mutant::d5, "D5", "a Hello is believed however lately the other device was heard"},
       {Mutant::d6, "D6", "what a device has refused, it is asked again at once"},
+      {Mutant::d7, "D7", "what devices say that they can do is not heard"},
   };
   return kMutants;
 }

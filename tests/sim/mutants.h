@@ -54,7 +54,8 @@ enum class Mutant {
   d3,
   d4,
   d5,
-  d6
+  d6,
+  d7
 };
 
 struct MutantName {

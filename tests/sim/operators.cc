@@ -94,6 +94,7 @@ Operators::PodPlan Operators::make_plan() {
   if (world_.random.chance(1, 5)) plan.host_port = kFirstPort + static_cast<int>(world_.random.below(kPorts));
   plan.camera = world_.random.chance(1, 6);
   plan.scratch = plan.claim.empty() && world_.random.chance(1, kScratchOneIn);
+  plan.probed = uids_ % 6 == 5;
   if (rush_ && world_.random.chance(19, 20)) {
     plan.lasts_ms = static_cast<int>(world_.pick(20, 300));
     plan.zone.clear();
@@ -142,6 +143,7 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   resources.set("requests", std::move(requests));
   Json container = Json::object();
   container.set("name", "main").set("image", "sim").set("resources", std::move(resources));
+  if (plan.probed) container.set("livenessProbe", Json(Json::Object{{"periodSeconds", Json(5)}}));
   if (plan.host_port > 0) {
     Json port(Json::Object{{"containerPort", Json(80)}, {"hostPort", Json(plan.host_port)}});
     container.set("ports", Json(Json::Array{std::move(port)}));

@@ -24,7 +24,9 @@ SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name
       marks_(world, Mutant::n8) {
   config_.marks = &marks_;
   config_.output = &output_;
-  world.witness.add_device(this->name(), config_.node, to_resources(config_.capacity), runtime_);
+  runtime_.set_features(config_.features);
+  world.witness.add_device(this->name(), config_.node, to_resources(config_.capacity), runtime_).features =
+      config_.features;
 }
 
 SimDevice::~SimDevice() { drop_program(); }

@@ -273,6 +273,13 @@ void SimGateway::on_answers(Message& message, const std::string& sender, bool al
   if (world().mutant != Mutant::none && !misread.empty()) message.payload = encode_all(misread).front();
 }
 
+// Mutant D7: what devices say that they can do is not heard.
+void SimGateway::unsay_features(Message& message) {
+  static constexpr std::string_view kMember = R"("features":)";
+  const std::size_t at = message.payload.find(kMember);
+  if (at != std::string::npos) message.payload.replace(at, kMember.size(), R"("unheard":)");
+}
+
 void SimGateway::before_message(Message& message, bool alone) {
   if (alone) world().witness.turn_ended();
   if (world().mutant == Mutant::p13_follow && message.topic == Topics(kFleet).leader()) message.payload.clear();
@@ -288,6 +295,7 @@ void SimGateway::before_message(Message& message, bool alone) {
     }
     world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "state") {
+    if (world().mutant == Mutant::d7) unsay_features(message);
     world().witness.note_facts(std::string(levels[1]));
     world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {

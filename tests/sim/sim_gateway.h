@@ -64,6 +64,7 @@ class SimGateway final : public Process {
   void forget_named_nodes();
   void end_backoffs();
   void forget_refusals();
+  static void unsay_features(Message& message);
   void free_names();
   void impersonate(Message& message, const Answer& answer);
 

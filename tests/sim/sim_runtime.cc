@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "core/api/features.h"
+
 namespace berth::sim {
 
 namespace {
@@ -21,6 +23,8 @@ Millis lasts_of(std::string_view pod) {
 }
 
 }  // namespace
+
+bool asks_for_probes(std::string_view pod) { return pod.find("livenessProbe") != std::string_view::npos; }
 
 std::string to_text(const Tag& tag) { return tag.uid + "@" + berth::to_text(tag.epoch); }
 
@@ -58,6 +62,7 @@ void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vect
   }
   item.work = Work::preparing;
   item.lasts = lasts_of(pod);
+  item.refusal = check(pod, {}).message();
   note("prepare", tag);
   const bool slow = random_.chance(habits_.slow_percent, 100);
   const Millis delay = slow ? 3000 + static_cast<Millis>(random_.below(9000)) : static_cast<Millis>(random_.below(300));
@@ -67,8 +72,21 @@ void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vect
   --depth_;
 }
 
+Status SimRuntime::check(const std::string& pod, const std::vector<BoundVolume>&) {
+  if (!asks_for_probes(pod)) return Status::ok();
+  if (habits_.cannot_probe) return Status::error("no simulated program to probe with");
+  if (!features_) return Status::ok();
+  const std::vector<Need> missing = missing_of(needs_of(Json::parse(pod).value()), *features_);
+  return missing.empty() ? Status::ok() : Status::error("cannot do " + to_text(missing.front()));
+}
+
 void SimRuntime::prepared(const Tag& tag) {
   timers_.cancel(items_.at(tag).timer);  // if asked twice, the second answer may come first
+  if (const std::string refusal = items_.at(tag).refusal; !refusal.empty()) {
+    items_.erase(tag);
+    note("refuses", tag);
+    return call([&](Handler& handler) { handler.on_prepared(tag, Status::error(refusal)); });
+  }
   if (random_.chance(habits_.prepare_fails_percent, 100)) {
     items_.erase(tag);
     note("cannot prepare", tag);

@@ -4,8 +4,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/agent/runtime.h"
 #include "core/random.h"
@@ -23,6 +26,7 @@ class SimRuntime final : public Runtime {
   struct Habits {
     std::uint64_t prepare_fails_percent = 0;
     std::uint64_t start_fails_percent = 0;
+    bool cannot_probe = false;       // pods with probes are refused, until that is over
     std::uint64_t slow_percent = 0;  // preparations that take longer than the promise
     Millis longest_stop_ms = kLongestStopMs;
     bool stop_is_a_lie = false;  // sabotage S4
@@ -43,12 +47,15 @@ class SimRuntime final : public Runtime {
   void set_handler(Handler* handler) override { handler_ = handler; }
   Result<std::vector<Tag>> list() override;
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
+  Status check(const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void go(const Tag& tag) override;
   void stop(const Tag& tag, Millis grace) override;
 
   void set_habits(Habits habits) { habits_ = habits; }
+  // What it can do; none: everything.
+  void set_features(std::optional<std::vector<std::string>> features) { features_ = std::move(features); }
   // The agent's process has died: children that it still holds see their pipe close.
   void agent_died();
   void reboot();
@@ -65,7 +72,8 @@ class SimRuntime final : public Runtime {
   struct Item {
     Work work = Work::preparing;
     Timers::Id timer = 0;
-    Millis lasts = 0;  // run time of the workload; 0: unlimited
+    Millis lasts = 0;          // run time of the workload; 0: unlimited
+    std::string refusal = {};  // why it will not be prepared; empty: it will
     std::string pid;
   };
 
@@ -82,6 +90,7 @@ class SimRuntime final : public Runtime {
   Random random_;
   Hooks hooks_;
   Habits habits_;
+  std::optional<std::vector<std::string>> features_;
   Handler* handler_ = nullptr;
   std::map<Tag, Item> items_;
   std::uint64_t started_ = 0;
@@ -89,5 +98,7 @@ class SimRuntime final : public Runtime {
 };
 
 std::string to_text(const Tag& tag);
+// Of a manifest, without parsing, for speed.
+bool asks_for_probes(std::string_view pod);
 
 }  // namespace berth::sim

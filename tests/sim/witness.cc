@@ -87,6 +87,7 @@ void Witness::gateway_sent(const std::string& node, const Request& request, Mill
   if (is_first && request.type == RequestType::pre_bind) {
     check_passed_over(node, request, now);
     check_refused(node, request, gateway_clock_->now());
+    check_able(node, request);
   }
   if (!is_fresh(request.type, named, now)) ++late_resends_;
   if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);

@@ -34,6 +34,7 @@ struct DeviceView {
   std::string node;      // its own name, unless two devices have one
   bool hostile = false;  // it lies: no invariants hold for what it runs
   Resources allocatable;
+  std::optional<std::vector<std::string>> features;  // what its runtime can do; none: it does not say
   const SimRuntime* runtime = nullptr;
   Contents contents;
   AgentRecords durable;
@@ -210,6 +211,7 @@ class Witness {
     std::vector<std::string> overdue_promises;        // N5, as text
     std::vector<std::string> held_without_slot;       // HELD, as text
     std::vector<std::string> asked_too_soon;          // PASSED, as text
+    std::vector<std::string> asked_in_vain;           // ABLE, as text
     std::vector<std::string> untold;                  // TOLD, as text
     std::vector<std::string> leaps;                   // TIME, as text
     std::vector<std::string> unproven;                // S13, as text
@@ -273,6 +275,7 @@ class Witness {
   void check_name_is_free(const Row& row);
   void note_refused(const Answer& answer);
   void check_refused(const std::string& node, const Request& request, Millis now);
+  void check_able(const std::string& node, const Request& request);
   void note_forgotten(const std::string& node);
   void note_not_awaited(const std::string& node);
   using Placements = std::set<std::tuple<std::string, Epoch, std::string>>;  // uid, epoch, device

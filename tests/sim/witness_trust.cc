@@ -50,6 +50,18 @@ void Witness::check_refused(const std::string& node, const Request& request, Mil
                                  std::to_string(now - found->second.since) + " ms after it has refused that");
 }
 
+// D7
+void Witness::check_able(const std::string& node, const Request& request) {
+  const DeviceView& view = *device(node);
+  if (view.hostile || !view.features || !asks_for_probes(request.pod)) return;
+  const Result<Json> pod = Json::parse(request.pod);
+  if (!pod) return;
+  for (const Need& need : missing_of(needs_of(*pod), *view.features)) {
+    news_.asked_in_vain.push_back("node " + node + " is asked to run " + show(request.uid, request.epoch) +
+                                  " although it does not support " + to_text(need));
+  }
+}
+
 void Witness::set_gateway(const Gateway* gateway) {
   gateway_.alive = gateway;
   heard_of_.clear();

@@ -65,6 +65,9 @@ AgentConfig make_device(std::size_t number, bool rush) {
       config.volumes.push_back({"raw" + std::to_string(claim), made_path(claim), "10Mi", "raw"});
     }
   }
+  // A quarter cannot do what some pods ask for, and a quarter does not say.
+  if (number % 4 != 3) config.features = {"limits", "volumes/ephemeral", "volumes/persistentVolumeClaim"};
+  if (number % 2 == 0) config.features->insert(config.features->begin() + 1, "probes");
   config.machine_id = "machine-" + std::to_string(number);
   config.heartbeat_ms = 5000;
   return config;
@@ -371,6 +374,7 @@ void World::plan_storm() {
   for (const auto& device : devices_) {
     device->runtime().set_habits({.prepare_fails_percent = env_.random.below(15),
                                   .start_fails_percent = env_.random.below(8),
+                                  .cannot_probe = plan_.seed % 2 == 1,
                                   .slow_percent = env_.random.below(slow_percent),
                                   .longest_stop_ms = plan_.rush ? kRushStopMs : kLongestStopMs,
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4,

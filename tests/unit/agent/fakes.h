@@ -70,6 +70,10 @@ class FakeRuntime final : public Runtime {
     call("prepare", tag);
     tags.insert(tag);
   }
+  Status check(const std::string& pod, const std::vector<BoundVolume>&) override {
+    const auto refused = refuses.find(pod);
+    return refused == refuses.end() ? Status::pending("only prepare() can tell") : refused->second;
+  }
   void undo(const Tag& tag) override {
     call("undo", tag);
     tags.erase(tag);
@@ -94,8 +98,9 @@ class FakeRuntime final : public Runtime {
   void reboot() { handles.clear(); }
 
   std::vector<std::string> calls;
-  std::set<Tag> tags;                  // everything alive or prepared
-  std::map<Tag, std::string> handles;  // of live workloads
+  std::set<Tag> tags;                     // everything alive or prepared
+  std::map<Tag, std::string> handles;     // of live workloads
+  std::map<std::string, Status> refuses;  // what check() says, by manifest
   std::string list_error;
   std::string start_error;
   std::optional<std::string> start_handle;  // instead of a new one

@@ -160,6 +160,52 @@ TEST_F(AgentHandshake, AFailedPreparationIsRejectedForGood) {
   EXPECT_EQ(take_answer_texts(), Texts{"Stale u1/1.5"});
 }
 
+TEST_F(AgentHandshake, ARefusalThatLastsHasTheIdOfTheStateAndTheStateAnotherOneOnceItDoesNot) {
+  const auto refusals = [this] {
+    return Json::parse(last_payload("nodes/n1/state").substr(9)).value().string_at("refusals");
+  };
+  restart();
+  const std::string id = refusals();
+  const std::string pod = manifest("u1");
+  runtime.refuses[pod] = Status::error("/srv/data: no directory");
+  deliver(RequestType::pre_bind);
+  prepared(kTag, runtime.refuses[pod]);
+  const std::vector<Answer> answers = take_answers();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].refusals, id);
+  const std::uint64_t commits = store.commits();
+  pass(RefusedPods::kLookEveryMs);
+  EXPECT_EQ(last_payload("nodes/n1/state"), "none");
+  runtime.refuses.clear();
+  runtime.refuses[pod] = Status::ok();
+  pass(RefusedPods::kLookEveryMs);
+  EXPECT_NE(refusals(), id);
+  EXPECT_NE(refusals(), "");
+  EXPECT_EQ(store.commits(), commits) << "looking and telling writes nothing";
+}
+
+TEST_F(AgentHandshake, ARefusalForWhatMayEndHereDoesNotLast) {
+  run_pod("u1", 5);
+  Request second = request_of(RequestType::pre_bind, "u2", 6);
+  second.pod = manifest("u2", "128Mi");
+  take_answers();
+  deliver(second);
+  const std::vector<Answer> answers = take_answers();
+  ASSERT_EQ(answers.size(), 1u);
+  ASSERT_EQ(answers[0].type, AnswerType::rejected);
+  EXPECT_EQ(answers[0].refusals, "");
+}
+
+TEST_F(AgentHandshake, ARefusalOfAVolumeThatTheDeviceDoesNotOfferLasts) {
+  Request request = request_of(RequestType::pre_bind);
+  request.volumes = {{"default/d", "pv", "/srv/elsewhere"}};
+  deliver(request);
+  const std::vector<Answer> answers = take_answers();
+  ASSERT_EQ(answers.size(), 1u);
+  ASSERT_EQ(answers[0].type, AnswerType::rejected);
+  EXPECT_NE(answers[0].refusals, "");
+}
+
 TEST_F(AgentHandshake, AWorkloadThatCannotStartIsAFinishedFailure) {
   deliver(RequestType::pre_bind);
   prepared(kTag);

@@ -39,6 +39,14 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_TRUE(last_payload("nodes/n1/presence").starts_with("retained "));
 }
 
+TEST_F(AgentReports, TheStateSaysWhatTheRuntimeCanDoIfThatIsKnown) {
+  boot();
+  EXPECT_EQ(member("nodes/n1/state", "features"), "none");
+  config.features = {"probes", "volumes/emptyDir"};
+  restart();
+  EXPECT_EQ(member("nodes/n1/state", "features"), R"(["probes","volumes/emptyDir"])");
+}
+
 TEST_F(AgentReports, TheStateNamesTheMachineWithoutItsId) {
   config.machine_id = "a-secret-id";
   boot();

@@ -346,7 +346,8 @@ TEST(DecodePod, WarnsAboutUnsupportedFields) {
       "spec.resourceClaims: there are no ResourceClaims in Berth, so the pod will not be scheduled; ask for devices as "
       "extended resources instead");
   EXPECT_EQ(warnings[1], "spec.volumes[1]: used to choose a node, but not mounted by the device");
-  EXPECT_EQ(warnings[2].substr(0, 40), "spec.volumes[2].nfs: not supported yet; ");
+  EXPECT_EQ(warnings[2],
+            "spec.volumes[2].nfs: berth-agent does not mount it; only devices that name the feature volumes/nfs do");
   EXPECT_EQ(warnings_of(pod_with(R"("topologySpreadConstraints":[],"affinity":{"podAffinity":{}})")), Texts{});
 }
 

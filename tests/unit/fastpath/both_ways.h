@@ -185,6 +185,11 @@ class BothWays : public ::testing::Test {
     if (random.chance(1, 8)) made.taints.push_back({"dedicated", "x", TaintEffect::no_schedule});
     if (random.chance(1, 4)) made.taints.push_back({"slow", "", TaintEffect::prefer_no_schedule});
     made.unschedulable = random.chance(1, 20);
+    if (asks_features && random.chance(3, 4)) {
+      std::vector<std::string> features{"limits"};
+      if (random.chance(1, 2)) features.push_back("probes");
+      made.declared_features = std::move(features);
+    }
     if (random.chance(1, 10)) made.metadata.labels["kubernetes.io/hostname"] = node_name();
     if (all_new) made.metadata.labels["slot"] = std::to_string(random.below(8));
     if (has_images && random.chance(1, 4))
@@ -202,6 +207,8 @@ class BothWays : public ::testing::Test {
     // Pods of one class may be started differently, and be refused for that.
     if (refuses) made.shape = "shape " + std::to_string(shape) + " command " + std::to_string(random.below(2));
     made.priority = static_cast<std::int32_t>(shape % 2);
+    if (asks_features && shape % 3 == 0) made.needs.push_back({"limits", "spec.containers[0].resources.limits"});
+    if (asks_features && random.chance(1, 3)) made.needs.push_back({"probes", "spec.containers[0].livenessProbe"});
     LabelSelector green;
     green.requirements.push_back({"color", Requirement::Operator::in, {"green"}});
     PodAffinityTerm near;
@@ -561,10 +568,11 @@ class BothWays : public ::testing::Test {
   int volumes_chosen = 0;     // decisions that promised volumes
   int volumes_from_view = 0;  // of from_view, those with free volumes
   int preempted = 0;
-  int refused = 0;            // decisions about pods that a device had refused
-  bool only_volumes = false;  // no other pods
-  bool preempts = false;      // half of the pods may have to
-  bool refuses = false;       // devices refuse pods
+  int refused = 0;             // decisions about pods that a device had refused
+  bool only_volumes = false;   // no other pods
+  bool preempts = false;       // half of the pods may have to
+  bool refuses = false;        // devices refuse pods
+  bool asks_features = false;  // of what devices say that they can do
   bool is_full_from_the_start = false;
   bool changes_promises = false;
   bool all_new = false;  // nearly every pod is the first of its class

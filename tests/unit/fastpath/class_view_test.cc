@@ -131,6 +131,12 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhileDevicesRefusePods) {
   EXPECT_GT(from_view, rounds(200));
 }
 
+TEST_F(ClassViewTest, DecidesAsThePluginsWhereDevicesCanDoDifferentThings) {
+  asks_features = true;
+  play(14, 30, 2000);
+  EXPECT_GT(from_view, rounds(200));
+}
+
 TEST_F(ClassViewTest, DecidesAsThePluginsInALargeFleet) { play(2, 500, 200); }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsInATinyFleetThatComesAndGoes) { play(3, 4, 1000); }
@@ -144,6 +150,9 @@ TEST(ClassView, TellsPodsApartByWhatTheyAsk) {
   EXPECT_FALSE(is_same_class(pod, other, true));
   other = pod;
   other.tolerations.emplace_back();
+  EXPECT_FALSE(is_same_class(pod, other, true));
+  other = pod;
+  other.needs.push_back({"probes", "spec.containers[0].livenessProbe"});
   EXPECT_FALSE(is_same_class(pod, other, true));
 }
 

@@ -88,7 +88,7 @@ TEST_F(NamedNode, IsAskedAgainAfterTheDeviceRejectedIt) {
   EXPECT_EQ(phase("a"), Phase::none);
   EXPECT_EQ(why("a"),
             "node n1, which spec.nodeName names, does not admit the pod: node(s) refused the pod: insufficient memory: "
-            "64Mi asked, 40Mi free");
+            "64Mi asked, 40Mi free (n1)");
   advance(20'000);
   EXPECT_EQ(node_of("a"), "n1");
 }

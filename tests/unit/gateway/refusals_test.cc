@@ -31,6 +31,29 @@ class RefusalsTest : public GatewayTest {
     rejected.reason = reason;
     answer(node, rejected);
   }
+  // Refused until the device says so: `id` is that of its state.
+  void refuse_lastingly(const std::string& node, const std::string& id,
+                        const std::string& reason = "no directory /srv/data") {
+    const std::optional<Request> asked = request(node);
+    ASSERT_TRUE(asked.has_value());
+    ASSERT_EQ(asked->type, RequestType::pre_bind);
+    Answer rejected = answer_to(*asked, AnswerType::rejected);
+    rejected.reason = reason;
+    rejected.refusals = id;
+    answer(node, rejected);
+  }
+  void say_refusals(const std::string& node, const std::string& id) {
+    receive(topics.node_state(node), R"({"incarnation":"i1","session":"1","sequence":")" + std::to_string(++sequence_) +
+                                         R"(","allocatable":{"cpu":"2","memory":"1Gi","pods":"10"},"refusals":")" + id +
+                                         R"("})");
+  }
+  // As a device does that is alive and has nothing new to say.
+  void beat(const std::string& node, Millis ms) {
+    for (Millis past = 0; past < ms; past += 5000) {
+      receive(topics.node_heartbeat(node), R"({"incarnation":"i1","sequence":"1"})");
+      advance(5000);
+    }
+  }
   int prebinds(const std::string& node) {
     int count = 0;
     for (const Message& message : transport.sent) {
@@ -40,6 +63,7 @@ class RefusalsTest : public GatewayTest {
     }
     return count;
   }
+  int sequence_ = 1;
 };
 
 TEST_F(RefusalsTest, AnotherNodeIsTriedAtOnce) {
@@ -57,8 +81,8 @@ TEST_F(RefusalsTest, APodThatEveryNodeRefusesIsPendingWithTheirReasonsAndAsksNob
   refuse("edge-b", "no runtime for containers");
   EXPECT_EQ(phase("u1"), Phase::none);
   EXPECT_TRUE(
-      why("web").starts_with("0/2 nodes are available: 1 node(s) refused the pod: no runtime for containers, "
-                             "1 node(s) refused the pod: volume data: no directory /srv/data."))
+      why("web").starts_with("0/2 nodes are available: 1 node(s) refused the pod: no runtime for containers (edge-b), "
+                             "1 node(s) refused the pod: volume data: no directory /srv/data (edge-a)."))
       << why("web");
   transport.sent.clear();
   advance(options.refusal_ms - 2000);
@@ -172,7 +196,7 @@ TEST_F(RefusalsTest, AreExplainedAsTheFilterThatTheyAre) {
 TEST_F(RefusalsTest, ADeviceThatRefusesEverythingTakesABoundedPart) {
   start_with({"edge-a"});
   const Refusals& refusals = gateway->scheduler().refusals();
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 80; ++i) {
     const std::string uid = "u" + std::to_string(i);
     apply(pod("web-" + std::to_string(i), uid, std::to_string(i + 1) + "Mi"));
     if (node_of(uid).empty()) continue;
@@ -183,6 +207,102 @@ TEST_F(RefusalsTest, ADeviceThatRefusesEverythingTakesABoundedPart) {
   std::size_t kept = 0;
   for (const auto& [key, entry] : gateway->objects().pods().all()) kept += refusals.count(*entry.pod);
   EXPECT_LE(kept, Refusals::kPerNode);
+}
+
+TEST_F(RefusalsTest, OneThatTheDeviceWillSayTheEndOfLastsUntilThen) {
+  start_with({"edge-a"});
+  say_refusals("edge-a", "r1");
+  apply(pod("web", "u1"));
+  refuse_lastingly("edge-a", "r1");
+  transport.sent.clear();
+  beat("edge-a", 3'600'000);
+  EXPECT_EQ(prebinds("edge-a"), 0);
+  say_refusals("edge-a", "r2");
+  advance(2000);
+  EXPECT_EQ(node_of("u1"), "edge-a") << why("web");
+}
+
+TEST_F(RefusalsTest, AnEndThatWasToldBeforeTheRefusalCameIsNotMissed) {
+  start_with({"edge-a"});
+  say_refusals("edge-a", "r1");
+  apply(pod("web", "u1"));
+  say_refusals("edge-a", "r2");
+  refuse_lastingly("edge-a", "r1");
+  beat("edge-a", options.refusal_ms + 2000);
+  EXPECT_EQ(node_of("u1"), "edge-a") << why("web");
+}
+
+TEST_F(RefusalsTest, ADeviceThatSaysSoWithoutEndIsAskedLessAndLess) {
+  start_with({"edge-a"});
+  say_refusals("edge-a", "r0");
+  apply(pod("web", "u1"));
+  int asked = 0;
+  for (int i = 1; i <= 3600; ++i) {
+    if (node_of("u1") == "edge-a") {
+      ++asked;
+      refuse_lastingly("edge-a", "r" + std::to_string(i - 1));
+    }
+    say_refusals("edge-a", "r" + std::to_string(i));
+    advance(1000);
+  }
+  EXPECT_LE(asked, 14) << "10 s, doubled up to 10 min, in an hour";
+}
+
+TEST_F(RefusalsTest, AnHourOfAPodThatIsRefusedWritesNothing) {
+  start_with({"edge-a"});
+  say_refusals("edge-a", "r1");
+  beat("edge-a", 3'660'000);  // the store is new for an hour, and says so
+  apply(pod("web", "u1"));
+  refuse_lastingly("edge-a", "r1");
+  apply(pod("unrelated", "u2", "64Gi"));
+  beat("edge-a", 60'000);
+  const std::uint64_t before = store.next_position();
+  const Contents was = store.durable();
+  const int attempts = gateway->scheduler().queue().find("u2")->attempts;
+  transport.sent.clear();
+  beat("edge-a", 3'600'000);
+  EXPECT_EQ(store.next_position(), before);
+  for (const auto& [id, content] : store.durable()) {
+    const auto known = was.find(id);
+    EXPECT_TRUE(known != was.end() && known->second == content) << static_cast<int>(id.first) << " " << id.second;
+  }
+  EXPECT_EQ(prebinds("edge-a"), 0);
+  // Upstream's flush of pods that wait for more than five minutes wakes it, the refusal does not.
+  EXPECT_LE(gateway->scheduler().queue().find("u2")->attempts, attempts + 12);
+}
+
+TEST_F(RefusalsTest, TheReasonNamesTheDevicesThatGiveIt) {
+  const std::vector<std::string> nodes{"n1", "n2", "n3", "n4"};
+  start_with(nodes);
+  for (const std::string& node : nodes) say_refusals(node, "r1");
+  apply(pod("web", "u1"));
+  while (!node_of("u1").empty()) refuse_lastingly(node_of("u1"), "r1", "no program");
+  for (const std::string& node : nodes) receive(topics.node_heartbeat(node), R"({"incarnation":"i1","sequence":"1"})");
+  advance(options.queue.max_backoff_ms + 1000);
+  EXPECT_TRUE(why("web").contains("4 node(s) refused the pod: no program (n1, n2, n3 and 1 more).")) << why("web");
+}
+
+TEST_F(RefusalsTest, AMessageOfManyReasonsIsBounded) {
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 40; ++i) nodes.push_back("n" + std::to_string(i));
+  start_with(nodes);
+  for (const std::string& node : nodes) say_refusals(node, "r1");
+  apply(pod("web", "u1"));
+  int refused = 0;
+  for (int i = 0; i < 400 && refused < 40; ++i) {
+    for (; !node_of("u1").empty(); ++refused) {
+      const std::string node = node_of("u1");
+      refuse_lastingly(node, "r1", std::string(900, 'x') + node);
+    }
+    for (const std::string& node : nodes)
+      receive(topics.node_heartbeat(node), R"({"incarnation":"i1","sequence":"1"})");
+    advance(2000);
+  }
+  EXPECT_EQ(refused, 40);
+  for (const std::string& node : nodes) receive(topics.node_heartbeat(node), R"({"incarnation":"i1","sequence":"1"})");
+  advance(options.queue.max_backoff_ms + 1000);
+  EXPECT_LE(why("web").size(), 6000u);
+  EXPECT_TRUE(why("web").contains("36 other reasons")) << why("web").size();
 }
 
 }  // namespace

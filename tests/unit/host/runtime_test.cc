@@ -109,10 +109,26 @@ TEST_F(RuntimeTest, RefusesAPodThatAsksForWhatItCannotDo) {
       {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"periodSeconds":1}}]}})",
                     {});
   const Event prepared = wait_kind("prepared");
-  EXPECT_TRUE(prepared.status.message().starts_with(
-      "spec.containers[0].livenessProbe, spec.containers[0].securityContext: the process runtime of node "))
+  EXPECT_TRUE(
+      prepared.status.message().contains(" does not support spec.containers[0].livenessProbe (feature probes), "
+                                         "spec.containers[0].securityContext (feature "
+                                         "securityContext); remove it, or place the pod on a node that does"))
       << prepared.status.message();
   EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+TEST_F(RuntimeTest, TellsWhatItWouldRefuseAndWhenItWouldNotAnyMore) {
+  const std::string wanted = root_ + "-wanted";
+  const std::string manifest =
+      R"({"metadata":{"name":"p","namespace":"d"},"spec":{"volumes":[{"name":"v","hostPath":{"path":")" + wanted +
+      R"("}}],"containers":[{"name":"main","command":["true"]}]}})";
+  runtime_->prepare(tag_, manifest, {});
+  const Event prepared = wait_kind("prepared");
+  EXPECT_EQ(runtime_->check(manifest, {}), prepared.status);
+  fs::create_directory(wanted);
+  EXPECT_TRUE(runtime_->check(manifest, {}).is_success());
+  fs::remove(wanted);
+  EXPECT_TRUE(runtime_->list().value().empty()) << "looking leaves nothing";
 }
 
 TEST_F(RuntimeTest, ContainersAreNotProtectedFromTheKernelsMemoryKillerAsTheAgentIs) {

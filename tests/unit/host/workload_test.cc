@@ -90,7 +90,7 @@ TEST(Workload, PassesVolumesAsDirectoriesInTheEnvironment) {
   EXPECT_EQ(workload->volumes, (std::vector<BoundVolume>{{"default/d", "pv1", "/data/one"}}));
   EXPECT_FALSE(has(workload->directories, "/data/one")) << "only its owner may create it";
   EXPECT_TRUE(has(workload->directories, "/run/pod/volumes/tmp/in"));
-  EXPECT_EQ(workload->undone, std::vector<std::string>{"spec.containers[0].volumeMounts[0].readOnly"});
+  EXPECT_EQ(workload->undone, (std::vector<Need>{{"readOnlyMounts", "spec.containers[0].volumeMounts[0].readOnly"}}));
 }
 
 TEST(Workload, RefusesAVolumeWithoutAClaimAndOneThatClimbs) {
@@ -121,8 +121,25 @@ TEST(Workload, ListsWhatItCannotDo) {
   const Result<Workload> workload = plan(
       R"({"securityContext":{"runAsUser":1000},"hostAliases":[],"containers":[{"name":"c","command":["sh"],
           "securityContext":{},"livenessProbe":{"periodSeconds":1},"resources":{"limits":{"cpu":"1"}}}]})");
-  EXPECT_EQ(workload->undone, (std::vector<std::string>{"spec.securityContext", "spec.containers[0].livenessProbe",
-                                                        "spec.containers[0].resources.limits"}));
+  EXPECT_EQ(workload->undone, (std::vector<Need>{{"securityContext", "spec.securityContext"},
+                                                 {"probes", "spec.containers[0].livenessProbe"},
+                                                 {"limits", "spec.containers[0].resources.limits"}}));
+}
+
+// The gateway places what the runtime says that it can do: then planning must not fail for what it is.
+TEST(Workload, PlansWhateverAsksOnlyForFeaturesThatItNames) {
+  const std::vector<BoundVolume> bound{{"default/d", "pv", "/data/d"}};
+  for (const std::string& feature : process_features()) {
+    ASSERT_TRUE(feature.starts_with("volumes/")) << feature << ": add a pod that asks for it here";
+    const std::string source = feature.substr(std::string("volumes/").size());
+    const std::string value = source == "persistentVolumeClaim" ? R"({"claimName":"d"})" : R"({"path":"/srv"})";
+    const Result<Workload> workload =
+        plan(R"({"volumes":[{"name":"v",")" + source + R"(":)" + value +
+                 R"(}],"containers":[{"name":"c","command":["sh"],"volumeMounts":[{"name":"v","mountPath":"/v"}]}]})",
+             bound);
+    ASSERT_TRUE(workload.has_value()) << feature << ": " << workload.error().message();
+    EXPECT_EQ(workload->undone, std::vector<Need>{}) << feature;
+  }
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ NodeSelector named(std::vector<std::string> names) {
 const char* const kTainted = "node(s) had untolerated taint(s)";
 const char* const kAffinity = "node(s) didn't match Pod's node affinity/selector";
 
+using Features = std::vector<std::string>;
+
+std::function<void(Pod&)> needs(std::vector<Need> asked) {
+  return [asked](Pod& pod) { pod.needs = asked; };
+}
+
 std::function<void(Node&)> tainted(TaintEffect effect) {
   return [effect](Node& node) { node.taints = {{"dedicated", "gpu", effect}}; };
 }
@@ -74,6 +80,13 @@ INSTANTIATE_TEST_SUITE_P(
         FilterCase{"ThisNode", "NodeName", [](Pod& pod) { pod.node_name = "n1"; }, nullptr, ""},
         FilterCase{"OtherNode", "NodeName", [](Pod& pod) { pod.node_name = "n2"; }, nullptr,
                    "node(s) didn't match the requested node name"},
+        FilterCase{"NoNeeds", "NodeCapabilities", nullptr, [](Node& node) { node.declared_features = Features{}; }, ""},
+        FilterCase{"HasTheFeature", "NodeCapabilities", needs({{"probes", "spec.p"}}),
+                   [](Node& node) { node.declared_features = Features{"limits", "probes"}; }, ""},
+        FilterCase{"DoesNotSay", "NodeCapabilities", needs({{"probes", "spec.p"}}), nullptr, ""},
+        FilterCase{"LacksFeatures", "NodeCapabilities", needs({{"probes", "spec.p"}, {"secrets", "spec.s"}}),
+                   [](Node& node) { node.declared_features = Features{"limits"}; },
+                   "node(s) do not support spec.p (feature probes), node(s) do not support spec.s (feature secrets)"},
         FilterCase{"Cordoned", "NodeUnschedulable", nullptr, [](Node& node) { node.unschedulable = true; },
                    "node(s) were unschedulable"},
         FilterCase{"CordonTolerated", "NodeUnschedulable",

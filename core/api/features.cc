@@ -1,0 +1,211 @@
+#include "core/api/features.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+// core/v1 VolumeSource
+constexpr std::array<std::string_view, 30> kVolumeSources{"awsElasticBlockStore",
+                                                          "azureDisk",
+                                                          "azureFile",
+                                                          "cephfs",
+                                                          "cinder",
+                                                          "configMap",
+                                                          "csi",
+                                                          "downwardAPI",
+                                                          "emptyDir",
+                                                          "ephemeral",
+                                                          "fc",
+                                                          "flexVolume",
+                                                          "flocker",
+                                                          "gcePersistentDisk",
+                                                          "gitRepo",
+                                                          "glusterfs",
+                                                          "hostPath",
+                                                          "image",
+                                                          "iscsi",
+                                                          "nfs",
+                                                          "persistentVolumeClaim",
+                                                          "photonPersistentDisk",
+                                                          "portworxVolume",
+                                                          "projected",
+                                                          "quobyte",
+                                                          "rbd",
+                                                          "scaleIO",
+                                                          "secret",
+                                                          "storageos",
+                                                          "vsphereVolume"};
+// core/v1 validation, validEnvDownwardAPIFieldPathExpressions
+constexpr std::array<std::string_view, 4> kPlainFields{"metadata.name", "metadata.namespace", "metadata.uid",
+                                                       "spec.nodeName"};
+constexpr std::array<std::string_view, 5> kDeviceFields{"spec.serviceAccountName", "status.hostIP", "status.hostIPs",
+                                                        "status.podIP", "status.podIPs"};
+
+const Json& member(const Json& object, std::string_view key) {
+  static const Json kNull;
+  const Json* value = object.find(key);
+  return value != nullptr ? *value : kNull;
+}
+
+const Json::Array& list_of(const Json& object, std::string_view key) {
+  static const Json::Array kNone;
+  const Json& value = member(object, key);
+  return value.is_array() ? value.as_array() : kNone;
+}
+
+// An empty object or list asks for nothing.
+bool asks(const Json& field) {
+  if (field.is_object()) return !field.as_object().empty();
+  if (field.is_array()) return !field.as_array().empty();
+  return !field.is_null();
+}
+
+// Extended resources are counted by admission, and nothing has to limit them besides.
+bool limits(const Json& resources) {
+  const Json& names = member(resources, "limits");
+  if (!names.is_object()) return false;
+  return std::any_of(names.as_object().begin(), names.as_object().end(),
+                     [](const auto& limit) { return limit.first.find('/') == std::string::npos; });
+}
+
+std::string item_of(const std::string& path, std::string_view key, std::size_t index) {
+  return path + "." + std::string(key) + "[" + std::to_string(index) + "]";
+}
+
+// A reference with a tag or a digest, which names no file.
+bool is_image_alone(std::string_view image) {
+  return image.empty() || image.find('@') != std::string_view::npos ||
+         image.find(':', image.rfind('/') == std::string_view::npos ? 0 : image.rfind('/')) != std::string_view::npos;
+}
+
+class Reader {
+ public:
+  std::vector<Need> read(const Json& spec) {
+    if (asks(member(spec, "activeDeadlineSeconds"))) add("activeDeadline", "spec.activeDeadlineSeconds");
+    if (asks(member(spec, "securityContext"))) add("securityContext", "spec.securityContext");
+    if (asks(member(spec, "hostAliases"))) add("hostAliases", "spec.hostAliases");
+    if (const std::string name = spec.string_at("runtimeClassName"); !name.empty()) {
+      add("runtimeClass/" + name, "spec.runtimeClassName");
+    }
+    if (limits(member(spec, "resources"))) add("limits", "spec.resources.limits");
+    read_volumes(spec);
+    for (const char* key : {"initContainers", "containers"}) {
+      const Json::Array& containers = list_of(spec, key);
+      for (std::size_t i = 0; i < containers.size(); ++i) read_container(containers[i], item_of("spec", key, i));
+    }
+    return std::move(needs_);
+  }
+
+ private:
+  void add(std::string feature, std::string field) {
+    const bool is_known =
+        std::any_of(needs_.begin(), needs_.end(), [&](const Need& need) { return need.feature == feature; });
+    if (!is_known) needs_.push_back({std::move(feature), std::move(field)});
+  }
+
+  void read_volumes(const Json& spec) {
+    const Json::Array& volumes = list_of(spec, "volumes");
+    for (std::size_t i = 0; i < volumes.size(); ++i) {
+      if (!volumes[i].is_object()) continue;
+      for (const auto& [source, value] : volumes[i].as_object()) {
+        if (is_volume_source(source) && !value.is_null()) {
+          add("volumes/" + source, item_of("spec", "volumes", i) + "." + source);
+        }
+      }
+    }
+  }
+
+  void read_container(const Json& container, const std::string& path) {
+    for (const char* field : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+      if (asks(member(container, field))) add("probes", path + "." + field);
+    }
+    for (const char* field : {"lifecycle", "securityContext", "volumeDevices"}) {
+      if (asks(member(container, field))) add(field, path + "." + field);
+    }
+    if (limits(member(container, "resources"))) add("limits", path + ".resources.limits");
+    const bool has_command = !list_of(container, "command").empty();
+    if (!has_command && is_image_alone(container.string_at("image"))) add("images", path + ".image without command");
+    read_mounts(container, path);
+    read_env(container, path);
+  }
+
+  void read_mounts(const Json& container, const std::string& path) {
+    const Json::Array& mounts = list_of(container, "volumeMounts");
+    for (std::size_t i = 0; i < mounts.size(); ++i) {
+      const std::string mount = item_of(path, "volumeMounts", i);
+      if (member(mounts[i], "readOnly") == Json(true)) add("readOnlyMounts", mount + ".readOnly");
+      if (!mounts[i].string_at("subPathExpr").empty()) add("subPathExprs", mount + ".subPathExpr");
+    }
+  }
+
+  void read_env(const Json& container, const std::string& path) {
+    const Json::Array& sources = list_of(container, "envFrom");
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const std::string from = item_of(path, "envFrom", i);
+      if (asks(member(sources[i], "secretRef"))) add("secrets", from + ".secretRef");
+      if (asks(member(sources[i], "configMapRef"))) add("configMaps", from + ".configMapRef");
+    }
+    const Json::Array& entries = list_of(container, "env");
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Json& source = member(entries[i], "valueFrom");
+      const std::string from = item_of(path, "env", i) + ".valueFrom.";
+      for (const auto& [key, feature] :
+           {std::pair{"secretKeyRef", "secrets"}, std::pair{"configMapKeyRef", "configMaps"},
+            std::pair{"resourceFieldRef", "resourceFieldRefs"}}) {
+        if (asks(member(source, key))) add(feature, from + key);
+      }
+      const std::string field = member(source, "fieldRef").string_at("fieldPath");
+      if (is_device_field(field)) add("fieldRefs/" + field, from + "fieldRef");
+    }
+  }
+
+  std::vector<Need> needs_;
+};
+
+}  // namespace
+
+bool is_feature_name(std::string_view name) {
+  const auto is_good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '/';
+  };
+  return !name.empty() && name.size() <= kMaxFeatureBytes && std::all_of(name.begin(), name.end(), is_good);
+}
+
+bool is_volume_source(std::string_view member) {
+  return std::find(kVolumeSources.begin(), kVolumeSources.end(), member) != kVolumeSources.end();
+}
+
+bool is_plain_field(std::string_view path) {
+  const auto is_item_of = [&](std::string_view map) {
+    return path.starts_with(map) && path.size() > map.size() + 4 && path.substr(map.size(), 2) == "['" &&
+           path.ends_with("']");
+  };
+  return std::find(kPlainFields.begin(), kPlainFields.end(), path) != kPlainFields.end() ||
+         is_item_of("metadata.labels") || is_item_of("metadata.annotations");
+}
+
+bool is_device_field(std::string_view path) {
+  return std::find(kDeviceFields.begin(), kDeviceFields.end(), path) != kDeviceFields.end();
+}
+
+std::vector<Need> needs_of(const Json& pod) {
+  const Json& spec = member(pod, "spec");
+  return spec.is_object() ? Reader().read(spec) : std::vector<Need>();
+}
+
+std::vector<Need> missing_of(const std::vector<Need>& needs, const std::vector<std::string>& features) {
+  std::vector<Need> missing;
+  std::copy_if(needs.begin(), needs.end(), std::back_inserter(missing),
+               [&](const Need& need) { return !std::binary_search(features.begin(), features.end(), need.feature); });
+  return missing;
+}
+
+std::string to_text(const Need& need) { return need.field + " (feature " + need.feature + ")"; }
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+// Features: what a pod asks of the runtime that is to run it, in the names by which a device says what its runtime can
+// do
+// (`features` of nodes/<n>/state, status.declaredFeatures of the Node, as upstream's NodeDeclaredFeatures). needs_of()
+// is the one place that reads this from a manifest: the gateway filters nodes by it, the agent refuses by it.
+//
+// The names (transports/README.md, "Features", lists them):
+//   secrets configMaps                          env and envFrom
+//   volumes/<source>                            spec.volumes, by the member: volumes/hostPath, volumes/secret
+//   fieldRefs/<path>                            env from a field that only the device knows: fieldRefs/status.podIP
+//   runtimeClass/<name>                         spec.runtimeClassName
+//   images                                      a container that names an image and no command
+//   probes lifecycle limits securityContext readOnlyMounts subPathExprs volumeDevices resourceFieldRefs
+//   activeDeadline hostAliases                  the field of that name, unless it is empty
+// A name never changes its meaning. What an older device does without naming it gets no name: such a device would be
+// taken for one that cannot.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json/json.h"
+
+namespace berth {
+
+// Something that a pod asks for.
+struct Need {
+  std::string feature;
+  std::string field;  // the first that asks for it: "spec.containers[0].livenessProbe"
+  bool operator==(const Need&) const = default;
+};
+
+inline constexpr std::size_t kMaxFeatures = 64;       // of a node
+inline constexpr std::size_t kMaxFeatureBytes = 128;  // of a name
+
+// Letters, digits, '-', '.', '_' and '/', at most kMaxFeatureBytes.
+bool is_feature_name(std::string_view name);
+// A member of spec.volumes[] that names the source of a volume.
+bool is_volume_source(std::string_view member);
+// What any device can put into the environment by valueFrom.fieldRef.fieldPath.
+bool is_plain_field(std::string_view path);
+// What only some can.
+bool is_device_field(std::string_view path);
+// Of a pod's manifest, each feature once, in the order of the fields. Fields of the wrong type ask for nothing.
+std::vector<Need> needs_of(const Json& pod);
+// Those that are not among the node's sorted features.
+std::vector<Need> missing_of(const std::vector<Need>& needs, const std::vector<std::string>& features);
+// "spec.containers[0].livenessProbe (feature probes)"
+std::string to_text(const Need& need);
+
+}  // namespace berth
