@@ -178,9 +178,10 @@ void Mirror::take_mark(const std::string& payload) {
   if (!json) return;
   const std::string store_id = json->string_at("storeId");
   const std::uint64_t orders = parse_u64(json->string_at("orders")).value_or(0);
-  // The copy went back, not the broker: what it retains replaced all that the copy takes for past.
-  const bool is_later = !lost_store_id_.empty() && store_id == lost_store_id_ && orders >= past_.newest();
-  if (store_id == identity_->id.store_id || is_later) past_.set_marked(orders);
+  if (store_id == identity_->id.store_id) return past_.set_marked(orders);
+  // The copy went back, not the broker: what it retains replaced all that the copy took for past then.
+  if (!lost_store_ || store_id != lost_store_->id || orders < lost_store_->newest_order) return;
+  past_.set_marked(lost_store_->newest_order);
 }
 
 void Mirror::end_turn() {

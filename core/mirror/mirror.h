@@ -84,7 +84,7 @@ class Mirror {
   void note_other_store() { kept_other_store_ = true; }
   bool kept_other_store() const { return kept_other_store_; }
   // This store is an older copy of the one with this id, which may have left a mark since (P11, P16).
-  void note_lost_store(const std::string& store_id) { lost_store_id_ = store_id; }
+  void note_lost_store(const std::string& store_id) { lost_store_ = {store_id, past_.newest()}; }
   // At the end of a turn.
   void end_turn();
   // The retained order comes from before what is known, as far as can be told (P16).
@@ -103,7 +103,11 @@ class Mirror {
   SyncBarrier barrier_;
   std::optional<std::string> order_in_hand_;
   bool kept_other_store_ = false;
-  std::string lost_store_id_;
+  struct LostStore {
+    std::string id;
+    std::uint64_t newest_order = 0;  // the copy's then: later numbers mean other orders in either store
+  };
+  std::optional<LostStore> lost_store_;
   std::set<std::string> under_way_;                         // keys of pods whose mirror may be on its way to the broker
   std::map<std::string, std::set<std::string>> clearings_;  // to be sent, by key: the withdrawn uids each one is for
   struct Settling {

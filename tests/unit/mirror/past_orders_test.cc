@@ -159,6 +159,29 @@ TEST_P(PastOrdersTest, AMarkOfAnotherStoreTellsNothing) {
   EXPECT_EQ(app(), "no pod");
 }
 
+// The lost store had numbered more orders than its copy; the copy goes on from where it was.
+TEST_P(PastOrdersTest, AMarkOfTheStoreThatWasLostTellsNothingOfLaterOrders) {
+  start_connected();
+  receive(pod_topic, label("1"), true);
+  settle();
+  const MemoryStore copy = store;
+  for (const char* version : {"2", "3", "4"}) receive(pod_topic, label(version), true);
+  for (int i = 0; i < 3; ++i) settle();
+  const std::string left_by_lost_store = mark();
+  ASSERT_NE(left_by_lost_store, "");
+  gateway.reset();
+  store = copy;
+  ++options.identity_seed;
+  options.lost_commits = "the write-ahead log is damaged at frame 7: the commits behind it are lost";
+  start();
+  options.lost_commits.clear();
+  come_back(left_by_lost_store, {{pod_topic, label("4")}});
+  ASSERT_EQ(app(), "4") << "the broker did not go back";
+  receive(pod_topic, label("5"), true);
+  come_back(left_by_lost_store, {{pod_topic, label("4")}});
+  EXPECT_EQ(app(), "5");
+}
+
 TEST(PastOrdersStoreTest, KeepsTheNewestInFewRecords) {
   MemoryStore store;
   PastOrders past(store);
