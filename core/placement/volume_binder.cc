@@ -250,13 +250,22 @@ void VolumeBinder::move_claims(const Row& found) {
              return entry.uid == found.uid && entry.epoch != found.epoch && is_bound_to(entry.volumes, claim, volume);
            });
   };
+  // Only a pod that is being released has the claim with the other volume, while this one runs.
+  const auto is_left = [&](const std::string& claim, const std::string& volume) {
+    return found.phase == Phase::bound && !is_run_with(claim, found.uid) &&
+           std::any_of(state_.bindings.begin(), state_.bindings.end(), [&](const auto& entry) {
+             const Row& row = entry.second.row;
+             return row.uid != found.uid && row.phase == Phase::release && is_bound_to(row.volumes, claim, volume);
+           });
+  };
   for (const BoundVolume& bound_volume : found.volumes) {
     const auto claim = context_.objects.claim(bound_volume.claim);
     if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == bound_volume.volume) continue;
     const std::string before = claim->volume_name;
-    if (!had_before(bound_volume.claim, before) || is_volume_of_another(bound_volume)) continue;
+    const bool moves = had_before(bound_volume.claim, before) || is_left(bound_volume.claim, before);
+    if (!moves || is_volume_of_another(bound_volume)) continue;
     context_.log.write(
-        Level::warn, "two nodes reported one pod: its claim keeps the later one's volume, the other volume is released",
+        Level::warn, "two nodes reported one claim: it keeps the volume of the pod that runs, the other is released",
         {{"pod", found.pod}, {"claim", bound_volume.claim}, {"volume", bound_volume.volume}, {"released", before}});
     release(before, bound_volume.claim);
     unbind(claim);

@@ -191,6 +191,23 @@ TEST_F(TwoNodesTest, TheVolumeOfAnOrphanIsNotReused) {
   expect_later_placement();
 }
 
+// n1 was forgotten while u1 ran there, the claim was freed, and u2 has run with it on n2; then the store was lost.
+TEST_F(TwoNodesTest, TheClaimFollowsThePodThatRunsWhenAnotherOneHasEnded) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  receive(topics.desired(Kind::pod, "default/q"), pod("q", "u2", "1Mi", kMountsClaim));
+  SlotReport ended = slot("u2");
+  ended.epoch = {1, 9};
+  ended.state = SlotState::finished;
+  ended.volumes = {{"default/c", "n2-d", "/d"}};
+  slots("n2", {ended});
+  ASSERT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
+  list_pod("n1");
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+  EXPECT_EQ(gateway->objects().volume("n2-d")->phase, "Released") << "it contains data that the operator may need";
+}
+
 TEST_F(LostStoreTest, AVolumeOfferedAfterTwoNodesListedItsPodIsNotReused) {
   lose_store({"n1", "n2"});
   receive(topics.desired(Kind::storage_class, "local"), kStorageClass);
