@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/sim/hostile.h"
+#include "tests/sim/storm.h"
 
 namespace berth::sim {
 
@@ -35,10 +36,6 @@ constexpr Millis kRestMs = 50'000;
 // ...and then liveness is checked.
 constexpr Millis kQuietMs = 60'000;
 constexpr Millis kReadMs = 500;
-// Up to so long the new machine of a gateway takes, and its operators to apply everything again; and so often they
-// decide on workloads without an object.
-constexpr std::uint64_t kMachineAwayMs = 8'000;
-constexpr Millis kApplyAnewMs = 15'000, kDecideMs = 5'000;
 
 AgentConfig make_device(std::size_t number, bool rush) {
   AgentConfig config;
@@ -104,8 +101,7 @@ World::World(const Plan& plan)
       provisioner_(env_),
       reader_(env_),
       going_back_(plan.seed ^ 0x4241434b),
-      losing_(plan.seed ^ 0x4c4f5354),
-      sharing_(plan.seed ^ 0x53484152) {
+      twins_(env_) {
   env_.mutant = plan.mutant;
   env_.messages = plan.messages;
   env_.check = [this] { check(); };
@@ -128,50 +124,21 @@ World::World(const Plan& plan)
   }
   if (!is_busy() && (!plan.rush || plan.seed % 16 == 0)) env_.gateway_send_window = draw_send_window(plan.seed);
   env_.witness.names().set_same_name(draw_same_name(plan.seed, plan.mutant));
-  draw_twin(plan.rush);
+  if (!plan.rush && !is_busy()) {
+    twins_.draw(plan.seed, devices_, [](std::size_t number) { return make_device(number, false); });
+  }
   gateway_ = std::make_unique<SimGateway>(env_, names);
   orders_ = std::make_unique<Orders>(env_, *gateway_, plan.seed);
   const std::size_t pods = plan.rush ? kRushPods : 4 + env_.random.below(12) + 2 * (nodes - 2);
   operators_ = std::make_unique<Operators>(env_, pods, nodes, plan.rush);
+  lost_machines_ = std::make_unique<LostMachines>(env_, *gateway_, *operators_, devices_, plan.seed);
+  second_gateways_ = std::make_unique<SecondGateways>(env_, *gateway_, plan.seed);
   // Only listings of bulky pods have several pages; they are rare, since their manifests are slow to read.
   const auto is_bulky = [&] { return plan.mutant == Mutant::p8_page || env_.random.chance(1, 30); };
   if (!plan.rush && nodes < kFewNodes && is_bulky()) operators_->set_bulky();
 }
 
 World::~World() = default;
-
-// In one of four small fleets a device is there twice: two machines under one name, each with a store of its own. Drawn
-// from a separate random stream.
-void World::draw_twin(bool rush) {
-  Random random(plan_.seed ^ 0x5457494e);
-  const bool is_drawn = random.chance(1, 4) || plan_.mutant == Mutant::d5;
-  const bool is_wanted = plan_.mutant == Mutant::none || plan_.mutant == Mutant::d5;
-  if (!is_drawn || !is_wanted || rush || is_busy() || plan_.sabotage != Sabotage::none) return;
-  const std::size_t number = random.below(devices_.size());
-  if (env_.witness.device(devices_[number]->name())->hostile) return;
-  original_ = devices_[number].get();
-  AgentConfig config = make_device(number, false);
-  config.machine_id = "machine-of-twin";
-  twin_ = std::make_unique<SimDevice>(env_, config, config.node + "-twin");
-}
-
-void World::twin_trouble() {
-  switch (env_.random.below(8)) {
-    case 0: return twin_->switch_off();
-    case 1: return twin_->wipe();
-    case 2: return twin_->reboot();
-    case 3: return twin_->crash("killed");
-    default: ++env_.counts.faults["second device of a name"]; return twin_->boot();
-  }
-}
-
-// What ran on a device that is gone for good, only the operator can tell.
-void World::forget_nodes_of_twins() {
-  if (gateway_->gateway() == nullptr) return;
-  std::set<std::string> nodes;
-  for (const std::string& mark : gateway_->gateway()->identity().twins) nodes.insert(mark.substr(0, mark.find('/')));
-  for (const std::string& node : nodes) operators_->forget(node);
-}
 
 void World::violate(std::string_view name, std::string_view text, const std::string& what) {
   if (violation_) return;
@@ -212,26 +179,18 @@ bool World::run_until(Millis end) {
     };
     sooner(gateway_->next_due());
     for (const auto& device : devices_) sooner(device->next_due());
-    if (twin_ != nullptr) sooner(twin_->next_due());
-    if (rival_ != nullptr) sooner(rival_->next_due());
+    sooner(twins_.next_due());
+    sooner(second_gateways_->next_due());
     if (violation_ || !next || *next > end) break;
     env_.clock.advance_to(*next);
     env_.timers.run_due(env_.clock.now());
     gateway_->run_due();
     for (const auto& device : devices_) device->run_due();
-    if (twin_ != nullptr) twin_->run_due();
-    if (rival_ != nullptr) rival_->run_due();
+    twins_.run_due();
+    second_gateways_->run_due();
   }
   env_.clock.advance_to(end);
   return !violation_;
-}
-
-void World::repeatedly(Millis mean, std::function<void()> action) {
-  env_.timers.at(env_.clock.now() + env_.pick(1, 2 * mean), [this, mean, action = std::move(action)] {
-    if (!env_.network.is_storm()) return;
-    action();
-    repeatedly(mean, action);
-  });
 }
 
 void World::gateway_trouble() {
@@ -299,17 +258,9 @@ void World::clock_trouble() {
                  [&process] { process.clock().set_rate(1000); });
 }
 
-// Who has not read yet that another gateway has served would never learn that (core/handshake/limits.md). And a second
-// one may serve when nobody knows who does.
-bool World::may_forget_leader() {
-  if (env_.witness.gateway().is_behind) return false;
-  if (rival_ != nullptr) rival_->switch_off();
-  return true;
-}
-
 // With persistence it may come back with what it retained some time ago.
 void World::restart_broker() {
-  if (!may_forget_leader()) return;
+  if (!second_gateways_->may_forget_leader()) return;
   const Millis downtime = env_.pick(10, 5000);
   if (retained_before_.empty() || going_back_.chance(1, 2)) {
     ++env_.counts.faults["broker restart"];
@@ -328,7 +279,7 @@ void World::network_trouble() {
   switch (env_.random.below(10)) {
     case 8: ++env_.counts.faults["broker truncates"]; return env_.broker.truncate_queues(env_.random.below(10));
     case 9:
-      if (!may_forget_leader()) return;
+      if (!second_gateways_->may_forget_leader()) return;
       ++env_.counts.faults["broker forgets"];
       // Its retained messages are lost; sessions survive.
       env_.note("broker", "forgets its retained set");
@@ -382,23 +333,22 @@ void World::plan_storm() {
   }
   // Larger fleets have more actions and faults.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
-  repeatedly(plan_.rush ? kRushMs : env_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
-  repeatedly(20'000, [this] { republish_all(); });
+  repeatedly(env_, plan_.rush ? kRushMs : env_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
+  repeatedly(env_, 20'000, [this] { republish_all(); });
   // Faults that stop all binding for a while are rarer in a rush.
   const Millis apart = plan_.rush ? kRushApart : 1;
-  repeatedly(apart * env_.pick(6000, 60'000), [this] { gateway_trouble(); });
-  repeatedly(apart * env_.pick(3000, 40'000) / crowd, [this] { device_trouble(); });
-  repeatedly(apart * env_.pick(3000, 40'000) / crowd, [this] { network_trouble(); });
-  repeatedly(env_.pick(5000, 60'000) / crowd, [this] { clock_trouble(); });
-  repeatedly(env_.pick(300, 3000), [this] { replay_as_another(); });
-  if (twin_ != nullptr) {
-    original_->set_contended(true);
-    twin_->set_contended(true);
-    repeatedly(8'000, [this] { twin_trouble(); });
-  }
-  if (!hostile_.empty()) repeatedly(env_.pick(100, 2000) / crowd + 1, [this] { send_lies(); });
-  plan_losses();
-  plan_second_gateways();
+  repeatedly(env_, apart * env_.pick(6000, 60'000), [this] { gateway_trouble(); });
+  repeatedly(env_, apart * env_.pick(3000, 40'000) / crowd, [this] { device_trouble(); });
+  repeatedly(env_, apart * env_.pick(3000, 40'000) / crowd, [this] { network_trouble(); });
+  repeatedly(env_, env_.pick(5000, 60'000) / crowd, [this] { clock_trouble(); });
+  repeatedly(env_, env_.pick(300, 3000), [this] { replay_as_another(); });
+  twins_.begin_storm();
+  if (!hostile_.empty()) repeatedly(env_, env_.pick(100, 2000) / crowd + 1, [this] { send_lies(); });
+  // Not where two devices have one name: of these a new gateway knows nothing.
+  if (plan_.rush || twins_.are_there()) return;
+  const auto forget_retained = [this] { retained_before_.clear(); };
+  lost_machines_->begin_storm(plan_.storm_ms, forget_retained);
+  if (!lost_machines_->are_there()) second_gateways_->begin_storm(plan_.storm_ms, forget_retained);
 }
 
 // All pods known to the gateway or the broker.
@@ -420,107 +370,8 @@ std::set<std::pair<std::string, std::string>> World::pods_seen() const {
 }
 
 void World::republish_all() {
-  operators_->republish_all(pods_seen(), orphans_seen());
+  operators_->republish_all(pods_seen(), lost_machines_->orphans_seen());
   provisioner_.republish_all();
-}
-
-// All nodes are connected, and those that were to answer have: only the operator knows that there are no others.
-void World::end_adopt_mode() {
-  if (gateway_->gateway() == nullptr) return;
-  const Identity& identity = gateway_->gateway()->identity();
-  const bool all_heard = std::none_of(devices_.begin(), devices_.end(), [this](const auto& device) {
-    return env_.witness.names().is_unheard(device->name()) && !env_.witness.device(device->name())->hostile;
-  });
-  if (identity.awaits_operator && identity.adopt_nodes.empty() && all_heard) operators_->end_adopt_mode();
-}
-
-Operators::Seen World::orphans_seen() const {
-  Operators::Seen seen;
-  for (const std::string& orphan : env_.witness.gateway().orphans) {
-    const std::size_t from = orphan.find('/') + 1;
-    const std::string uid = orphan.substr(from, orphan.find('/', from) - from);
-    seen.emplace(env_.witness.names().name_of(uid), uid);
-  }
-  return seen;
-}
-
-// In one of four fleets the machine of the gateway and its broker is lost, once or twice. Not where two devices have
-// one name: of these a new gateway knows nothing.
-void World::plan_losses() {
-  const bool is_of_rule = env_.mutant >= Mutant::p14 && env_.mutant <= Mutant::p15_word;
-  if (plan_.rush || twin_ != nullptr || (!is_of_rule && !losing_.chance(1, 4))) return;
-  loses_machine_ = true;
-  for (std::uint64_t nth = 1 + losing_.below(2); nth > 0; --nth) {
-    const Millis at = static_cast<Millis>(losing_.below(static_cast<std::uint64_t>(plan_.storm_ms)));
-    env_.timers.at(env_.clock.now() + at, [this] { lose_machine(); });
-  }
-  repeatedly(kDecideMs, [this] { decide_on_orphans(); });
-}
-
-// In one of four of the other fleets a second machine takes the fleet over for a while, once or twice; in one of four a
-// second gateway comes while the first one serves.
-void World::plan_second_gateways() {
-  if (plan_.rush || twin_ != nullptr || loses_machine_) return;
-  if (env_.mutant == Mutant::p13 || sharing_.chance(1, 4)) {
-    rival_ = std::make_unique<RivalGateway>(env_, sharing_.chance(1, 2) ? kGateway : "other");
-    repeatedly(15'000, [this] { let_rival_come(); });
-  }
-  if (env_.mutant != Mutant::p13_follow && !sharing_.chance(1, 4)) return;
-  for (std::uint64_t nth = 1 + sharing_.below(2); nth > 0; --nth) {
-    const Millis at = static_cast<Millis>(sharing_.below(static_cast<std::uint64_t>(plan_.storm_ms / 2)));
-    env_.timers.at(env_.clock.now() + at, [this] { hand_over(); });
-  }
-}
-
-// The broker knows that this gateway serves the fleet.
-bool World::gateway_leads() const {
-  const auto retained = env_.broker.retained_set().find(Topics(kFleet).leader());
-  const Gateway* gateway = gateway_->gateway();
-  return gateway != nullptr && retained != env_.broker.retained_set().end() &&
-         retained->second.message.payload.contains(gateway->identity().id.store_id);
-}
-
-void World::let_rival_come() {
-  if (!gateway_leads() || rival_->is_alive()) return;
-  ++env_.counts.faults["second gateway"];
-  rival_->boot();
-  env_.timers.at(env_.clock.now() + static_cast<Millis>(1 + sharing_.below(20'000)), [this] { rival_->switch_off(); });
-}
-
-// What the broker retained before names other leaders. As in a fleet, no request lives as long as a takeover takes.
-void World::hand_over() {
-  if (!env_.network.is_storm() || !gateway_leads()) return;
-  ++env_.counts.faults["gateway handed over"];
-  env_.note("world", "another machine serves the fleet");
-  retained_before_.clear();
-  gateway_->hand_over(NetworkFaults::kLongestDelayMs + static_cast<Millis>(sharing_.below(kMachineAwayMs)));
-}
-
-// Operators apply their manifests to the new machine, some before the devices have connected to its broker.
-void World::lose_machine() {
-  if (!env_.network.is_storm()) return;
-  ++env_.counts.faults["machine lost"];
-  env_.note("world", "the machine of gateway and broker is lost");
-  const bool is_marked_new = losing_.chance(1, 2), has_list = losing_.chance(2, 3);
-  gateway_->replace_machine(is_marked_new, has_list, static_cast<Millis>(losing_.below(kMachineAwayMs)));
-  retained_before_.clear();
-  env_.broker.restart(static_cast<Millis>(losing_.below(kMachineAwayMs)));
-  operators_->apply_anew(losing_, kApplyAnewMs);
-}
-
-// What the configuration leaves to the operator; and whom he does not wait for any longer.
-void World::decide_on_orphans() {
-  if (gateway_->gateway() == nullptr) return;
-  const Identity& identity = gateway_->gateway()->identity();
-  end_adopt_mode();
-  if (identity.adopting && !identity.awaits_operator && losing_.chance(1, 8)) operators_->end_adopt_mode();
-  for (const std::string& orphan : identity.orphans) {
-    if (env_.network.is_storm() && !losing_.chance(1, 4)) continue;
-    const std::size_t from = orphan.find('/') + 1;
-    const std::string uid = orphan.substr(from, orphan.find('/', from) - from);
-    const std::string name = env_.witness.names().name_of(uid);
-    if (!name.empty()) operators_->decide(name, uid, orphan.substr(0, from - 1));
-  }
 }
 
 void World::stop_faults() {
@@ -534,12 +385,8 @@ void World::stop_faults() {
     device->set_refusing(false);
     device->boot();
   }
-  if (twin_ != nullptr) {
-    twin_->boot();  // or one that is due would come later
-    twin_->retire();
-    original_->set_contended(false);
-  }
-  if (rival_ != nullptr) rival_->switch_off();
+  twins_.end_storm();
+  second_gateways_->end_storm();
   for (const auto& device : devices_) device->clock().set_rate(1000);
   gateway_->clock().set_rate(1000);
   // Lying devices are set up again from scratch.
@@ -625,9 +472,9 @@ bool World::run() {
     // Until the last republishing, messages delayed in the fault phase are still in transit.
     env_.witness.reset_attempts();
     if (ok) republish_all();
-    if (ok && at > kConnectedMs) end_adopt_mode();
-    if (ok && at > kConnectedMs && loses_machine_) decide_on_orphans();
-    if (ok && at > kConnectedMs) forget_nodes_of_twins();
+    if (ok && at > kConnectedMs) lost_machines_->end_adopt_mode();
+    if (ok && at > kConnectedMs && lost_machines_->are_there()) lost_machines_->decide_on_orphans();
+    if (ok && at > kConnectedMs) twins_.forget_nodes(*gateway_, *operators_);
     if (ok && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   ok = ok && run_until(end + kReconnectMs);

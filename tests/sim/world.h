@@ -12,13 +12,15 @@
 #include <vector>
 
 #include "tests/sim/invariants.h"
+#include "tests/sim/lost_machines.h"
 #include "tests/sim/mirror.h"
 #include "tests/sim/operators.h"
 #include "tests/sim/orders.h"
 #include "tests/sim/provisioner.h"
-#include "tests/sim/rival_gateway.h"
+#include "tests/sim/second_gateways.h"
 #include "tests/sim/sim_device.h"
 #include "tests/sim/sim_gateway.h"
+#include "tests/sim/twins.h"
 
 namespace berth::sim {
 
@@ -58,8 +60,6 @@ class World {
   bool run_until(Millis end);
   bool is_busy() const { return devices_.size() > 8; }
   void stop_faults();
-  // Repeats an action during the fault phase, at intervals of `mean` on average.
-  void repeatedly(Millis mean, std::function<void()> action);
   void plan_storm();
   void gateway_trouble();
   void device_trouble();
@@ -72,37 +72,23 @@ class World {
   void republish_all();
   void reconnect();
   void leave_junk();
-  void end_adopt_mode();
-  void draw_twin(bool rush);
-  void twin_trouble();
-  void forget_nodes_of_twins();
   void check_mirror();
   void check_orders();
   std::set<std::pair<std::string, std::string>> pods_seen() const;  // key and uid
-  Operators::Seen orphans_seen() const;
-  void plan_losses();
-  void lose_machine();
-  void decide_on_orphans();
-  void plan_second_gateways();
-  void hand_over();
-  void let_rival_come();
-  bool gateway_leads() const;
-  bool may_forget_leader();
 
   const Plan plan_;
   SimEnvironment env_;
   std::vector<std::unique_ptr<SimDevice>> devices_;
   std::vector<SimDevice*> hostile_;
-  SimDevice* original_ = nullptr;  // whose name `twin_` has
-  std::unique_ptr<SimDevice> twin_;
   std::unique_ptr<SimGateway> gateway_;
-  std::unique_ptr<RivalGateway> rival_;  // null: none comes
   std::unique_ptr<Operators> operators_;
   Provisioner provisioner_;
   Reader reader_;
   std::deque<LoopbackBroker::RetainedSet> retained_before_;  // what the broker retained at some times
-  Random going_back_, losing_, sharing_;
-  bool loses_machine_ = false;
+  Random going_back_;
+  Twins twins_;
+  std::unique_ptr<LostMachines> lost_machines_;
+  std::unique_ptr<SecondGateways> second_gateways_;
   std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;
   std::uint64_t next_full_check_ = 0;  // number of events
