@@ -273,6 +273,17 @@ Result<T> parse(std::string_view file, std::string_view text, T settings, void (
 
 }  // namespace
 
+int gateway_keepalive_s(const GatewaySettings& settings) {
+  // Nothing is sent before a commit is on disk: a commit may take half of this (transports/README.md).
+  constexpr Millis kDefault = 60;
+  const auto fitting = static_cast<int>(std::min(kDefault, settings.takeover_after_ms / 2000));
+  return settings.broker ? settings.broker->keepalive_s.value_or(fitting) : fitting;
+}
+
+Millis gateway_takeover_ms(const GatewaySettings& settings) {
+  return std::max(settings.takeover_after_ms, Millis{2000} * gateway_keepalive_s(settings));
+}
+
 Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text, GatewaySettings settings) {
   return parse(file, text, std::move(settings), read_gateway);
 }

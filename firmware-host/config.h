@@ -95,6 +95,13 @@ struct GatewaySettings {
   std::optional<std::uint64_t> memory_limit_bytes;
   LogSettings log;
 };
+// The gateway's keepalive, in seconds, and how long another gateway must be silent before this one takes over (P13). A
+// broker ends a session that was silent for one and a half keepalives (MQTT 5.0, 3.1.2.10); what such a session has
+// still to deliver must not arrive behind the first word of the one that took over. So without a keepalive in the
+// settings it is at most half of takeover_after_seconds, and with one the takeover comes after two of them at the
+// earliest.
+int gateway_keepalive_s(const GatewaySettings& settings);
+Millis gateway_takeover_ms(const GatewaySettings& settings);
 Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text,
                                              GatewaySettings settings = {});
 

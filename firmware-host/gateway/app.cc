@@ -44,9 +44,6 @@ namespace berth {
 
 namespace {
 
-// The broker waits 1.5 times as long, and nothing is sent before a commit is on disk: a commit may take half of this
-// (transports/README.md).
-constexpr int kKeepaliveS = 60;
 constexpr std::int64_t kLongTurnUs = 50'000;
 constexpr Millis kTrimEveryMs = 1'000;
 constexpr std::uint64_t kTrimBytes = 256 * 1024;
@@ -259,7 +256,7 @@ class GatewayApp {
     own.set("flashBytesPerDay", std::to_string(settings_.flash_bytes_per_day));
     own.set("memoryLimitBytes", std::to_string(memory_.limit()));
     own.set("promiseLimitSeconds", settings_.promise_limit_ms / 1000);
-    own.set("takeoverAfterSeconds", settings_.takeover_after_ms / 1000);
+    own.set("takeoverAfterSeconds", gateway_takeover_ms(settings_) / 1000);
     own.set("nodeLimits", limits_json());
     return Json(Json::Object{{"kubescheduler.config.k8s.io", scheduler_.completed}, {"berth", std::move(own)}});
   }
@@ -274,7 +271,7 @@ class GatewayApp {
     const std::string run = Random(true_random()).hex_id();
     const std::string client_id = "berth-" + settings_.fleet + "-gateway-" + settings_.gateway + "-" + run;
     warn_of_plaintext(broker, log_);
-    Result<MqttOptions> options = mqtt_options(broker, client_id, kKeepaliveS);
+    Result<MqttOptions> options = mqtt_options(broker, client_id, gateway_keepalive_s(settings_));
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
     if (!broker.ca_file.empty()) {
       time_file_.emplace(state_->file("time"), log_);
@@ -291,7 +288,7 @@ class GatewayApp {
     leadership.gateway = settings_.gateway;
     leadership.machine = machine_code(*key_);
     leadership.run = run;
-    leadership.takeover_ms = settings_.takeover_after_ms;
+    leadership.takeover_ms = gateway_takeover_ms(settings_);
     leadership_.emplace(std::move(leadership), clock_, timers_, log_, *transport_);
     return gateway_exit::kOk;
   }

@@ -37,6 +37,18 @@ TEST(GatewayConfig, HasDefaultsForEverything) {
   EXPECT_EQ(settings->log.level, Level::info);
 }
 
+TEST(GatewayConfig, NoGatewayTakesOverWhileTheBrokerMayStillDeliverOfASilentOne) {
+  const auto of = [](const std::string& text) {
+    const auto settings = parse_gateway_config("b.yaml", text);
+    EXPECT_TRUE(settings) << text;
+    return std::pair{gateway_keepalive_s(*settings), gateway_takeover_ms(*settings)};
+  };
+  EXPECT_EQ(of(""), std::pair(60, Millis{120'000}));
+  EXPECT_EQ(of("takeover_after_seconds: 10"), std::pair(5, Millis{10'000}));
+  EXPECT_EQ(of("{takeover_after_seconds: 10, broker: {host: b}}"), std::pair(5, Millis{10'000}));
+  EXPECT_EQ(of("broker: {host: b, keepalive_seconds: 90}"), std::pair(90, Millis{180'000}));
+}
+
 TEST(GatewayConfig, NamesLimitsOfNodesThatCannotBe) {
   const auto settings = parse_gateway_config("b.yaml", "node_limits: {cpu: 0, slots: 0, volume: 3}");
   ASSERT_FALSE(settings);
