@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* kOwnDir = "/etc/berth/mosquitto/conf.d";
 constexpr const char* kJoinedDir = "/etc/mosquitto/conf.d";
 constexpr const char* kOwnHeader = "# Berth's broker";  // the first line of the package's mosquitto.conf
-constexpr int kPlainPort = 1883, kTlsPort = 8883, kOwnTlsPort = 8893;
+constexpr int kPlainPort = 1883, kMachineTlsPort = 8883, kOwnTlsPort = 8893;
 
 bool is_joined(const std::string& mosquitto_dir) { return fs::exists(mosquitto_dir + "/berth.conf"); }
 
@@ -41,7 +41,7 @@ BrokerSite broker_site(const EnrollOptions& options) {
           .plain_port = plain > 0 ? plain : kPlainPort,
           .tls_port = tls > 0  ? tls
                       : is_own ? kOwnTlsPort
-                               : kTlsPort};
+                               : kMachineTlsPort};
 }
 
 int port_in_use(int first, int count) {
