@@ -256,11 +256,14 @@ void read_ctl(FieldReader& reader, CtlSettings& out) {
   read_name(reader, "namespace", out.namespace_);
 }
 
+// `keys`: where the keys are told that the file may have; null: nowhere.
 template <class T>
-Result<T> parse(std::string_view file, std::string_view text, T settings, void (*read)(FieldReader&, T&)) {
+Result<T> parse(std::string_view file, std::string_view text, T settings, void (*read)(FieldReader&, T&),
+                std::vector<std::string>* keys = nullptr) {
   const Result<YamlDocument> document = parse_yaml_config(file, text);
   if (!document) return document.error();
   Findings findings(Findings::Unknown::refuse);
+  if (keys != nullptr) findings.tell_keys(*keys);
   FieldReader reader(document->value, "", findings);
   read(reader, settings);
   reader.finish();
@@ -294,6 +297,18 @@ Result<AgentSettings> parse_agent_config(std::string_view file, std::string_view
 
 Result<CtlSettings> parse_ctl_config(std::string_view file, std::string_view text, CtlSettings settings) {
   return parse(file, text, std::move(settings), read_ctl);
+}
+
+std::vector<std::string> config_keys(Program program, std::string_view text) {
+  std::vector<std::string> keys;
+  switch (program) {
+    case Program::gateway: static_cast<void>(parse("", text, GatewaySettings{}, read_gateway, &keys)); break;
+    case Program::agent: static_cast<void>(parse("", text, AgentSettings{}, read_agent, &keys)); break;
+    case Program::ctl: static_cast<void>(parse("", text, CtlSettings{}, read_ctl, &keys)); break;
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
 }
 
 Result<std::string> read_config_file(const std::string& path, std::size_t bytes_max) {

@@ -31,12 +31,14 @@ struct BrokerSettings {
   std::string cert_file;      // and key_file: both or neither
   std::string key_file;
   std::optional<int> keepalive_s;  // unset: the program's default
+  bool operator==(const BrokerSettings&) const = default;
 };
 
 // log: {level: debug|info|warn|error, format: text|json}
 struct LogSettings {
   Level level = Level::info;
   LogFormat format = LogFormat::text;
+  bool operator==(const LogSettings&) const = default;
 };
 
 // One account of the embedded broker; its role determines what it may read and write (core/handshake/rules.md, Topics).
@@ -48,6 +50,7 @@ struct ClientSettings {
   Role role = Role::node;
   std::string password;       // or
   std::string password_file;  // a file whose first line is the password
+  bool operator==(const ClientSettings&) const = default;
 };
 
 // embedded_broker: {listen, port, certificate_port, names, insecure_plaintext, state_dir, memory_limit_bytes}
@@ -59,6 +62,7 @@ struct EmbeddedBrokerSettings {
   std::optional<bool> insecure_plaintext;  // `port` without TLS beyond loopback; unset: if it was so before TLS
   std::string state_dir;                   // empty: <state_dir>/broker
   std::uint64_t memory_limit_bytes = 0;    // of the broker's heap; 0: a quarter of the machine's memory
+  bool operator==(const EmbeddedBrokerSettings&) const = default;
 };
 
 // http: {enabled, listen, port}: health, configuration and metrics.
@@ -67,6 +71,7 @@ struct HttpSettings {
   bool enabled = true;
   std::string listen = "127.0.0.1";   // an address of this machine; 0.0.0.0: all
   std::optional<std::uint16_t> port;  // 0: any free port; unset: the default port, or any free one if that is in use
+  bool operator==(const HttpSettings&) const = default;
 };
 
 // node_limits: {cpu, memory, pods, volumes, labels, slots, statuses, status_bytes, incarnations_per_hour,
@@ -94,6 +99,7 @@ struct GatewaySettings {
   // Resident memory at which new objects are refused; 0: no limit; unset: half of the machine's memory.
   std::optional<std::uint64_t> memory_limit_bytes;
   LogSettings log;
+  bool operator==(const GatewaySettings&) const = default;
 };
 // The gateway's keepalive, in seconds, and how long another gateway must be silent before this one takes over (P13). A
 // broker ends a session that was silent for one and a half keepalives (MQTT 5.0, 3.1.2.10); what such a session has
@@ -123,8 +129,14 @@ struct CtlSettings {
   std::string gateway = "gateway";
   std::string identity = "operator";
   std::string namespace_ = "default";
+  bool operator==(const CtlSettings&) const = default;
 };
 Result<CtlSettings> parse_ctl_config(std::string_view file, std::string_view text, CtlSettings settings = {});
+
+// The keys that a file of each program may have, where `text` has the objects and lists that they are in:
+// "broker.tls.ca_file", "clients[0].role". For configuration.md, which a test compares with them.
+enum class Program { gateway, agent, ctl };
+std::vector<std::string> config_keys(Program program, std::string_view text);
 
 // Reads a text file of at most `bytes_max` bytes; the error names the file and the reason.
 Result<std::string> read_config_file(const std::string& path, std::size_t bytes_max = 1 << 20);

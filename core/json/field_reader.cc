@@ -198,6 +198,9 @@ void FieldReader::unsupported(std::initializer_list<std::string_view> keys) {
 }
 
 void FieldReader::finish() {
+  if (findings_.keys() != nullptr) {
+    for (const std::string_view key : known_) findings_.keys()->push_back(path_of(key));
+  }
   if (all_known_) return;
   for (const Json::Member& member : value_->as_object()) {
     if (std::find(known_.begin(), known_.end(), member.first) != known_.end()) continue;

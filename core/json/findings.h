@@ -42,6 +42,11 @@ class Findings {
   // An unknown field; `hint` follows: "; did you mean spec?".
   void unknown(std::string_view path, std::string_view hint);
 
+  // Each key that is asked for is appended, by its path, until the findings end; it outlives them. For a reference of
+  // the keys that a document may have.
+  void tell_keys(std::vector<std::string>& keys) { keys_ = &keys; }
+  std::vector<std::string>* keys() const { return keys_; }
+
   bool has_errors() const { return errors_count_ > 0; }
   bool has_unknown() const { return has_unknown_; }
   // Success, or Code::error with one reason per error, "<path>: <text>", and the number of those left out.
@@ -54,6 +59,7 @@ class Findings {
   std::vector<std::string> errors_, warnings_;
   std::size_t errors_count_ = 0, warnings_count_ = 0;
   bool has_unknown_ = false;
+  std::vector<std::string>* keys_ = nullptr;
 };
 
 // Whether a warning is about an unknown field.

@@ -35,6 +35,7 @@ struct NodeLimits {
   Millis twin_quiet_ms = 600'000;
   // A device whose connection another one has taken over is back by then: a transport waits for 30 s at most.
   Millis twin_return_ms = 60'000;
+  bool operator==(const NodeLimits&) const = default;
 };
 
 // Which limit the facts of a device exceed, for people; empty: none. `allocatable`: theirs, decoded.
