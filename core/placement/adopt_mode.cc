@@ -123,6 +123,7 @@ void AdoptMode::end() {
   parts_.pods.finish_removals(true);
   parts_.adoption.settle_names();
   parts_.volumes.join_waiting_halves();
+  parts_.output.adopt_mode_ended();
 }
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 
 #include "core/handshake/messages.h"
 #include "core/placement/adoption.h"
+#include "core/placement/kept_output.h"
 #include "core/placement/node_registry.h"
 #include "core/placement/pod_registry.h"
 
@@ -19,6 +20,7 @@ class AdoptMode {
     NodeRegistry& nodes;
     PodRegistry& pods;
     Adoption& adoption;
+    KeptOutput& output;
   };
   // All outlive it.
   AdoptMode(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

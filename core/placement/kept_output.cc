@@ -1,6 +1,6 @@
 #include "core/placement/kept_output.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace berth {
 
@@ -10,21 +10,28 @@ bool KeptOutput::is_wanted(Objects& objects, std::string_view uid) {
 }
 
 void KeptOutput::take(const Answer& kept) {
-  // Before all nodes have answered it is not known which objects there are (P8).
-  if (context_.identity->adopting) return;
   const DeviceNode* device = context_.nodes.find(kept.node);
   if (device == nullptr || device->incarnation != kept.incarnation) return;
+  if (!context_.identity->adopting) return judge(kept.node, kept.uid, kept.epoch);
+  // Before all nodes have answered it is not known which objects there are (P8).
+  if (waiting_.size() < kWaitingMax) waiting_.emplace(kept.node, kept.uid, kept.epoch);
+}
+
+void KeptOutput::adopt_mode_ended() {
+  for (const auto& [node, uid, epoch] : std::exchange(waiting_, {})) judge(node, uid, epoch);
+}
+
+void KeptOutput::judge(const std::string& node, const std::string& uid, const Epoch& epoch) {
   // A row or an entry of the release list sends the Release that is right for it.
-  if (const Binding* binding = state_.find(kept.uid); binding != nullptr && binding->row.node == kept.node) return;
-  const std::string prefix = kept.node + "/" + kept.uid + "/";
+  if (const Binding* binding = state_.find(uid); binding != nullptr && binding->row.node == node) return;
+  const std::string prefix = node + "/" + uid + "/";
   const auto release = state_.releases.lower_bound(prefix);
   if (release != state_.releases.end() && release->first.starts_with(prefix)) return;
-  if (is_wanted(context_.objects, kept.uid)) {
-    const Json observed = context_.objects.pods().find_by_uid(kept.uid)->observed.json();
-    const bool is_there = observed.string_at("node") == kept.node && observed.string_at("epoch") == to_text(kept.epoch);
-    if (is_there) return;
+  if (is_wanted(context_.objects, uid)) {
+    const Json observed = context_.objects.pods().find_by_uid(uid)->observed.json();
+    if (observed.string_at("node") == node && observed.string_at("epoch") == to_text(epoch)) return;
   }
-  end(kept.node, kept.uid, kept.epoch);
+  end(node, uid, epoch);
 }
 
 void KeptOutput::pod_gone(const PodEntry& entry) {

@@ -4,7 +4,9 @@
 // again. Nothing else depends on it, and nothing of it is durable at the gateway.
 #pragma once
 
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "core/handshake/messages.h"
 #include "core/placement/context.h"
@@ -25,13 +27,18 @@ class KeptOutput {
   void take(const Answer& kept);
   // The object is about to go.
   void pod_gone(const PodEntry& entry);
+  // It is known again which objects there are (P8): what devices told meanwhile is judged.
+  void adopt_mode_ended();
 
  private:
+  static constexpr std::size_t kWaitingMax = 4096;  // of further ones a device tells again when it connects
+  void judge(const std::string& node, const std::string& uid, const Epoch& epoch);
   void end(const std::string& node, const std::string& uid, const Epoch& epoch);
 
   const PlacementContext& context_;
   const PlacementState& state_;
   RequestSender& sender_;
+  std::set<std::tuple<std::string, std::string, Epoch>> waiting_;  // told in adopt mode: node, uid, epoch
 };
 
 }  // namespace berth

@@ -37,7 +37,7 @@ Placement::Placement(const PlacementContext& context)
       recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
       pod_admission_(context, scheduler_),
       adoption_(context, {state_, volumes_, releases_, lifecycle_, pods_, pod_admission_}),
-      adopt_mode_(context, {volumes_, nodes_, pods_, adoption_}),
+      adopt_mode_(context, {volumes_, nodes_, pods_, adoption_, output_}),
       comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
                             adoption_, adopt_mode_, twins_}),
       takeover_(context, {listings_, nodes_, comparison_, adopt_mode_}),

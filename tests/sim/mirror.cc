@@ -113,6 +113,9 @@ Breach find_kept_output_without_object(const Gateway& gateway, const std::string
     const PodEntry* entry = gateway.objects().pods().find_by_uid(tag.uid);
     const std::string what = "node " + node + " keeps output of " + tag.uid + "@" + to_text(tag.epoch);
     if (entry == nullptr) return what + ", which has no object";
+    // The pod was placed there again: what it wrote before stays until the Release of that placement.
+    const auto again = gateway.bindings().find(tag.uid);
+    if (again != gateway.bindings().end() && again->second.row.node == node) continue;
     if (!entry->finished) return what + ", which has not finished";
   }
   return {};

@@ -432,7 +432,7 @@ void World::check_mirror() {
     if (Breach breach = find_node_status_difference(device->name(), state, env_.broker.retained())) {
       return violate("M", "the broker retains the statuses of exactly the slots", *breach);
     }
-    if (env_.witness.device(device->name())->hostile || twin_ != nullptr) continue;
+    if (env_.witness.device(device->name())->hostile || twins_.are_there()) continue;
     const auto kept = device->output().kept();
     if (Breach breach = find_kept_output_without_object(*gateway_->gateway(), device->name(), kept)) {
       return violate("OUTPUT", "devices keep what pods wrote no longer than their objects stay", *breach);

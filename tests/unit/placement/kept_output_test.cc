@@ -90,5 +90,33 @@ TEST_F(KeptOutputTest, NeverEndsAPodThatHasARow) {
   EXPECT_EQ(phase("u1"), Phase::bound);
 }
 
+class KeptOutputInAdoptModeTest : public GatewayTest {
+ protected:
+  KeptOutputInAdoptModeTest() {
+    options.first_boot = FirstBoot::lost;
+    options.known_nodes = {"n1", "n2"};
+  }
+};
+
+TEST_F(KeptOutputInAdoptModeTest, ToldWhileNodesAreAskedEndsOnceItIsKnownThatNoObjectIsThere) {
+  start_connected();
+  device("n1");
+  device("n2");
+  slots("n1", {});
+  ASSERT_TRUE(gateway->identity().adopting);
+  Answer kept(AnswerType::kept);
+  kept.incarnation = "i1";
+  kept.gateway_id = gateway->identity().id;
+  kept.uid = "u1";
+  kept.epoch = {1, 7};
+  answer("n1", kept);
+  EXPECT_FALSE(request("n1")) << "n2 may have its object";
+  slots("n2", {});
+  ASSERT_FALSE(gateway->identity().adopting);
+  const std::optional<Request> last = request("n1");
+  ASSERT_TRUE(last);
+  EXPECT_EQ(std::string(to_string(last->type)) + " " + last->uid, "Release u1");
+}
+
 }  // namespace
 }  // namespace berth
