@@ -109,7 +109,10 @@ void visit(auto& archive, Pod& it) {
   static_cast<void>(shape);
   archive(metadata, scheduler, priority, host_network, preempted, unknown, priority_class, preemption, node,
           node_selector, affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
-          volumes, resource_claims, needs, grace, nominated, start);
+          volumes, resource_claims, needs, grace, nominated);
+  std::optional<std::int64_t> started = start;
+  archive(started);
+  start = started;
 }
 
 void visit(auto& archive, Taint& it) {

@@ -16,6 +16,7 @@
 #include "core/api/quantity.h"
 #include "core/api/selector.h"
 #include "core/api/taint.h"
+#include "core/optional_time.h"
 #include "core/shared.h"
 #include "core/text.h"
 
@@ -129,7 +130,7 @@ struct Pod {
   std::int64_t termination_grace_period_seconds = 30;
   Text nominated_node_name;  // status.nominatedNodeName
   // status.startTime, milliseconds since 1970; none: not started.
-  std::optional<std::int64_t> start_time;
+  OptionalTime start_time;
   Text shape;  // of the manifest, see manifest()
 
   const Text& uid() const { return metadata.uid; }

@@ -174,9 +174,10 @@ class Raw:
         self.client = fleet.live(name)
         self.client.subscribe(fleet.topic(f"nodes/{name}/requests"))
         self.client.publish(fleet.topic(f"nodes/{name}/state"), json.dumps(
-            {"incarnation": "raw", "session": "1", "sequence": "1", "allocatable": {"cpu": "1"}}))
+            {"incarnation": "raw", "session": "1", "sequence": "1", "allocatable": {"cpu": "1"}}), retain=True)
         self.client.publish(fleet.topic(f"nodes/{name}/presence"), json.dumps(
-            {"incarnation": "raw", "session": "1", "online": True}))
+            {"incarnation": "raw", "session": "1", "online": True}), retain=True)
+        wait_until(lambda: any(b'"List"' in payload for _, payload in list(self.client.messages)), "the gateway to know the node")
 
     def ask(self, request, name=None):
         self.client.publish(self.fleet.topic(f"gateways/{self.fleet.gateway_name}/answers/{name or self.name}"),

@@ -101,8 +101,8 @@ TEST(DecodePod, ReadsPodLevelRequests) {
 TEST(DecodePod, ReadsItsStartTime) {
   const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
-  EXPECT_EQ(pod->start_time, 1'746'057'806'000);
-  EXPECT_EQ(decode_pod(pod_with(""), nullptr)->start_time, std::nullopt);
+  EXPECT_EQ(pod->start_time, OptionalTime(1'746'057'806'000));
+  EXPECT_FALSE(decode_pod(pod_with(""), nullptr)->start_time.has_value());
   const Json bad =
       parsed_json(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"startTime":"now"}})");
   EXPECT_EQ(errors_of(bad), Texts{"status.startTime: expected a time such as 2025-05-01T00:03:26Z, got \"now\""});

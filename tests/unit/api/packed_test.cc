@@ -77,7 +77,7 @@ TEST(PackedPod, RoundTrips) {
   EXPECT_EQ(back->volumes.at(2).disk.monitors, (std::vector<std::string>{"m1", "m2"}));
   EXPECT_EQ(back->resource_claims, pod.resource_claims);
   EXPECT_EQ(back->resource_claims.at(0).template_name, "gpus");
-  EXPECT_EQ(back->start_time, -5);
+  EXPECT_EQ(back->start_time, OptionalTime(-5));
 }
 
 TEST(PackedNode, RoundTripsAndDetectsDamage) {

@@ -128,7 +128,7 @@ TEST(Workload, ListsWhatItCannotDo) {
 
 // The gateway places what the runtime says that it can do: then planning must not fail for what it is.
 TEST(Workload, PlansWhateverAsksOnlyForFeaturesThatItNames) {
-  const std::vector<BoundVolume> bound{{"default/d", "pv", "/data/d"}};
+  const std::vector<BoundVolume> bound{{"default/d", "pv", "/data/d"}, {"default/web-v", "pv2", "/data/v"}};
   for (const std::string& feature : process_features()) {
     ASSERT_TRUE(feature.starts_with("volumes/")) << feature << ": add a pod that asks for it here";
     const std::string source = feature.substr(std::string("volumes/").size());
