@@ -61,7 +61,7 @@ class Operators final : private Transport::Handler {
     int host_port = 0;  // 0: none
     bool camera = false;
     bool scratch = false;  // has an ephemeral volume
-    bool probed = false;  // it asks for a probe
+    bool probed = false;   // it asks for a probe
     bool tolerates = false;
     bool bulky = false;
     bool gated = false;

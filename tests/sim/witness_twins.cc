@@ -47,7 +47,7 @@ void Witness::judge_hellos() {
                           gateway_.releases.contains(node + "/" + named.first + "/" + to_text(named.second));
     if (is_there || !gateway_.has_store || !hellos_.contains({node, incarnation, named})) continue;
     const DeviceView* view = device(node, incarnation);
-    if (view == nullptr || view->hostile || view->older_copy || was_forgotten(view->name, named)) continue;
+    if (view == nullptr || view->hostile || view->older_copy) continue;
     const auto heard = heard_.find(std::pair(node, incarnation));
     // What it said last may still wait in the gateway, behind that Hello.
     const Millis now = gateway_clock_->now();
@@ -59,6 +59,7 @@ void Witness::judge_hellos() {
       set_apart(*view, named);  // also what it does not hold yet: the PreBind may be on its way
       continue;
     }
+    if (was_forgotten(view->name, named)) continue;
     const auto slot = view->durable.state.slots.find(named.first);
     const bool has_slot = slot != view->durable.state.slots.end() && slot->second.epoch == named.second;
     if (!has_slot && !view->runtime->is_alive({named.first, named.second})) continue;
