@@ -15,7 +15,7 @@ from style import findings
 from tidy import to_tidy
 
 COMMITS = 60
-AT_MOST = 30  # files: three seconds each, so less than a minute on two processors
+AT_MOST = 16  # files: three seconds each, so half a minute on two processors
 
 
 def recent(tree):
