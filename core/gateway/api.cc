@@ -114,7 +114,7 @@ Json Api::reply_of(const KindName& kind, const Result<Accepted>& accepted) {
 // As plan() of a pod: where it would fit nowhere, that is a warning.
 Json Api::dry_run_of(const KindName& kind, const Json& object) {
   if (kind.kind != Kind::pod) return reply_of(kind, orders_.check(kind.kind, object));
-  const Json planned = plan(Json(Json::Object{{"manifest", object}}));
+  Json planned = plan(Json(Json::Object{{"manifest", object}}));
   const Json* trial = planned.find("trial");
   if (trial == nullptr) return planned;
   const PodEntry* known = context_.objects.pods().find(planned.string_at("pod"));

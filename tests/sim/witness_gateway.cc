@@ -171,8 +171,8 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     check_authority();
     gateway_.is_new = json->find("new") != nullptr;
     gateway_.has_begun_new = gateway_.is_new || (gateway_.has_begun_new && !gateway_.adopting);
-    if (std::exchange(must_adopt_, false) && !gateway_.adopting) {
-      news_.two_of_a_name.emplace_back("the store was lost, and the next one waits for nobody");
+    if (std::exchange(must_adopt_, false) && (!gateway_.adopting || gateway_.is_new)) {
+      news_.two_of_a_name.emplace_back("the store was lost, and the next one counts as new, or waits for nobody");
     }
     if (gateway_.is_new) may_adopt_ = true;  // P15: the first word against that begins it
     gateway_.orphans = names_in(*json, "orphans");

@@ -39,7 +39,7 @@ TEST(CtlTable, ShowsWhatAnInitContainerWaitsForAndItsRestartsUntilAllHaveEnded) 
     "conditions":[{"type":"PodScheduled","status":"True"}],
     "initContainerStatuses":[{"name":"i","restartCount":4,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}],
     "containerStatuses":[{"name":"c","restartCount":0,"state":{"waiting":{"reason":"PodInitializing"}}}]}})";
-  const Cells row = table_row(Kind::pod, parsed_json(waits.c_str()), {.wide = true});
+  const Cells row = table_row(Kind::pod, parsed_json(waits), {.wide = true});
   EXPECT_EQ(row.at(1), "Init:CrashLoopBackOff");
   EXPECT_EQ(row.at(3), "4");
 }
