@@ -20,8 +20,8 @@ class RefusedPods {
  public:
   static constexpr std::size_t kMaxPods = 64, kMaxBytes = 256 * 1024;  // of manifests; further ones are not looked at
   static constexpr Millis kLookEveryMs = 10'000;
-  static constexpr Millis kKeptMs =
-      3'600'000;  // when the capacity is used up, and pods may be gone, all are asked about again
+  // When there is no room for another, and some are as old as this, their pods may be gone: all are asked about again.
+  static constexpr Millis kKeptMs = 3'600'000;
 
   // `changed` is called when id() has. All references must outlive this.
   RefusedPods(Runtime& runtime, const Clock& clock, Timers& timers, std::uint64_t seed, std::function<void()> changed);

@@ -1,5 +1,4 @@
-// Features: what a pod asks of the runtime that is to run it, in the names by which a device says what its runtime can
-// do
+// Features: what a pod asks of the runtime that runs it, in the names by which a device says what its runtime can do
 // (`features` of nodes/<n>/state, status.declaredFeatures of the Node, as upstream's NodeDeclaredFeatures). needs_of()
 // is the one place that reads this from a manifest: the gateway filters nodes by it, the agent refuses by it.
 //

@@ -4,9 +4,8 @@
 // - a container without `command` runs its image name as an executable, by path or on PATH; nothing is pulled;
 // - a volume is a directory named by the environment, BERTH_VOLUME_<NAME>, and $(BERTH_VOLUME_<NAME>) in command, args
 //   and env is expanded as Kubernetes expands $(VAR);
-// - what it cannot do (Secrets, security contexts, limits, probes ...) is refused before planning: process_features()
-// are
-//   what it can, and what the node says of itself.
+// - what it cannot do (Secrets, security contexts, limits, probes ...) is refused before planning; what it can is
+//   process_features(), which the node says of itself.
 #pragma once
 
 #include <string>
