@@ -20,7 +20,7 @@ class RefusedPods {
  public:
   static constexpr std::size_t kMaxPods = 64, kMaxBytes = 256 * 1024;  // of manifests; further ones are not looked at
   static constexpr Millis kLookEveryMs = 10'000;
-  // When there is no room for another, and some are as old as this, their pods may be gone: all are asked about again.
+  // When all are used up, and some are as old as this, their pods may be gone: all are asked about again.
   static constexpr Millis kKeptMs = 3'600'000;
 
   // `changed` is called when id() has. All references must outlive this.
