@@ -65,11 +65,11 @@ void Refusals::drop_oldest(const std::string& node, Millis now) {
   if (oldest->second.nodes.empty()) refused_.erase(oldest);
 }
 
-void Refusals::note(const Pod& pod, const std::string& node, const std::string& reason, Millis now, bool lasts) {
+bool Refusals::note(const Pod& pod, const std::string& node, const std::string& reason, Millis now, bool lasts) {
   const Key key = key_of(pod);
   const auto known = refused_.find(key);
   const bool is_known = known != refused_.end() && known->second.nodes.contains(node);
-  if (!is_known && !make_room(node, now)) return;
+  if (!is_known && !make_room(node, now)) return false;
   if (refused_.empty()) sizes_.clear();
   sizes_.insert(std::string_view(pod.shape).size());
   Refused& refused = refused_[key];
@@ -81,9 +81,10 @@ void Refusals::note(const Pod& pod, const std::string& node, const std::string& 
   refusal.reason = reason;
   refusal.counts = true;
   changed(refused);
-  if (is_known) return;
+  if (is_known) return true;
   ++count_[node];
   ++count_in_all_;
+  return true;
 }
 
 // The names are of those that give the same reason, so that a message shows it once.

@@ -67,6 +67,7 @@ std::vector<std::string> lists_of(std::vector<Members> all, const std::vector<st
     for (const Members& each : all) payloads.push_back(object_of(each));
     return payloads;
   }
+  const std::vector<Members> whole = all;
   Members shared = take_shared(all);
   for (std::string_view key : defaults) take_default(all, key, shared);
   const std::size_t frame = list_of(shared, {}).size();
@@ -74,13 +75,7 @@ std::vector<std::string> lists_of(std::vector<Members> all, const std::vector<st
   std::size_t bytes = frame;
   const auto close = [&](std::size_t end) {
     if (items.size() == 1) {  // not as a list: the message alone may have the maximum size
-      Members whole = all[end - 1];
-      for (const auto& member : shared) {
-        const auto present =
-            std::find_if(whole.begin(), whole.end(), [&member](const auto& own) { return own.first == member.first; });
-        if (present == whole.end()) whole.push_back(member);
-      }
-      payloads.push_back(object_of(whole));
+      payloads.push_back(object_of(whole[end - 1]));
     } else {
       payloads.push_back(list_of(shared, items));
     }

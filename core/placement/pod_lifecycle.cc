@@ -151,7 +151,7 @@ Status PodLifecycle::bind(Binding& binding) {
 
 void PodLifecycle::post_bind(Binding& binding) {
   if (binding.pod != nullptr) {  // a damaged store may have lost the object, and not the row
-    scheduler_.finish_binding(binding.edit());
+    if (binding.progress().queued.pod != nullptr) scheduler_.finish_binding(binding.edit());
     scheduler_.handlers().pod_bound(binding.pod, binding.row.node);
     scheduler_.post_bind(binding.edit());
   }
@@ -279,7 +279,8 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
     volumes_.unreserve(row);
     changes_.wake_unreserved(binding.pod);
   }
-  if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
+  // Without a pod the cycle is one whose object a damaged store had lost; the object that has come since was never in it.
+  if (again && cycle.queued.pod != nullptr && (made.from == Phase::prebind || made.from == Phase::bind)) {
     const std::string why = cycle.reason.empty() ? "node " + row.node + " lost the placement" : cycle.reason;
     return scheduler_.fail_binding(binding.edit(), cycle.refusal.is_success() ? Status::error(why) : cycle.refusal);
   }

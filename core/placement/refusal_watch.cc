@@ -23,10 +23,10 @@ void RefusalWatch::note_rejected(const Pod& pod, const std::string& node, const 
   Refusals& refusals = scheduler_.refusals();
   // Of another id, an end may have been told already, or may be told before this one is known.
   const bool lasts = !refusal.id.empty() && refusal.id == device->refusals;
-  refusals.note(pod, node, refusal.reason, context_.clock.now(), lasts);
+  // One that nobody remembers would let the node be tried again at once.
+  if (!refusals.note(pod, node, refusal.reason, context_.clock.now(), lasts)) return;
   incarnations_[node] = incarnation;
-  const std::size_t count = refusals.count(pod);
-  if (count > 0 && count <= kTriedAtOnce) scheduler_.queue().activate({std::string(pod.uid())});
+  if (refusals.count(pod) <= kTriedAtOnce) scheduler_.queue().activate({std::string(pod.uid())});
 }
 
 void RefusalWatch::forget(const std::string& node) {

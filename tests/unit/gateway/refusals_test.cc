@@ -209,6 +209,38 @@ TEST_F(RefusalsTest, ADeviceThatRefusesEverythingTakesABoundedPart) {
   EXPECT_LE(kept, Refusals::kPerNode);
 }
 
+// Another node refuses the pod too: that alone let it be tried again at once.
+TEST_F(RefusalsTest, OneThatThereIsNoRoomForIsNotFollowedByAnotherTryAtOnce) {
+  options.pass_over_ms = options.pass_over_ms_max = 1;  // or edge-b would soon be asked nothing
+  start_with({"edge-a", "edge-b"});
+  say_refusals("edge-b", "r1");
+  for (std::size_t i = 0; i < Refusals::kPerNode; ++i) {
+    const std::string uid = "o" + std::to_string(i);
+    apply(pod("other-" + uid, uid, std::to_string(i + 1) + "Ki",
+              R"(,"nodeSelector":{"kubernetes.io/hostname":"edge-b"})"));
+    ASSERT_EQ(node_of(uid), "edge-b") << why("other-" + uid);
+    refuse_lastingly("edge-b", "r1");
+    beat("edge-a", 1);
+    beat("edge-b", 1);
+  }
+  std::size_t kept = 0;
+  for (const auto& [key, entry] : gateway->objects().pods().all()) {
+    kept += gateway->scheduler().refusals().count(*entry.pod);
+  }
+  ASSERT_EQ(kept, Refusals::kPerNode);
+  apply(pod("taken", "t", "65Ki", R"(,"nodeSelector":{"kubernetes.io/hostname":"edge-b"})"));
+  answer("edge-b", AnswerType::pre_bound);
+  apply(preferring("web", "u1", "edge-a"));
+  ASSERT_EQ(node_of("u1"), "edge-a");
+  refuse("edge-a");
+  ASSERT_EQ(node_of("u1"), "edge-b");
+  refuse("edge-b");
+  advance(900);
+  EXPECT_EQ(node_of("u1"), "") << "it backs off";
+  advance(options.queue.max_backoff_ms);
+  EXPECT_EQ(node_of("u1"), "edge-b") << why("web");
+}
+
 TEST_F(RefusalsTest, OneThatTheDeviceWillSayTheEndOfLastsUntilThen) {
   start_with({"edge-a"});
   say_refusals("edge-a", "r1");

@@ -331,4 +331,26 @@ TEST_F(GatewayTest, ARowWhoseObjectTheStoreLostIsCarriedToAnEndAndCrashesNothing
   }
 }
 
+TEST_F(GatewayTest, ARowWhoseLostObjectIsAppliedAgainBeforeItEndsCrashesNothing) {
+  for (const Phase from : {Phase::prebind, Phase::bind}) {
+    store = MemoryStore();
+    start_connected();
+    device("n1");
+    apply(pod("p", "u1"));
+    if (from == Phase::bind) answer("n1", AnswerType::pre_bound);
+    ASSERT_EQ(phase("u1"), from);
+    gateway.reset();
+    store.erase(Table::object, "pods/default/p");
+    ASSERT_TRUE(store.commit().is_success());
+    start_connected();
+    device("n1");
+    apply(pod("p", "u1"));
+    const Epoch first = gateway->bindings().at("u1").row.epoch;
+    answer("n1", AnswerType::stale);
+    advance(2'000);
+    ASSERT_EQ(phase("u1"), Phase::prebind) << "placed again";
+    EXPECT_GT(gateway->bindings().at("u1").row.epoch, first);
+  }
+}
+
 }  // namespace berth

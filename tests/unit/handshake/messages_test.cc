@@ -341,6 +341,16 @@ TEST(Messages, ALastSingleMessageIsCompleteWithoutTheListsDefaults) {
   EXPECT_EQ(encode(*last), encode(sent.back()));
 }
 
+// Found by the schema: a Release behind PreBinds carried their promise.
+TEST(Messages, ALastSingleMessageHasNoMembersOfOtherTypes) {
+  std::vector<Request> sent;
+  for (std::size_t count = 0; count < kMaxItems; ++count) sent.push_back(pre_bind());
+  sent.push_back(binds(1).front());
+  const std::vector<std::string> payloads = encode_all(sent);
+  ASSERT_EQ(payloads.size(), 2u);
+  EXPECT_EQ(payloads[1], encode(sent.back()));
+}
+
 TEST(Messages, ItemsOfAListAreDecodedIndependently) {
   const std::string shared = R"({"type":"Bound","incarnation":"inc","term":"7","storeId":"store","items":[)";
   const auto got = decode_answers(shared + R"({"uid":"u1","epoch":"7.1"},{"uid":"u2"},7,{"items":[]},)" +
