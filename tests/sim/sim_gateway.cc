@@ -342,6 +342,7 @@ void SimGateway::impersonate(Message& message, const Answer& answer) {
 void SimGateway::after_message() {
   check_memory();
   world().witness.after_gateway_message();
+  world().witness.note_believed_incarnations();
   world().witness.names().turn_ended();
   if (world().mutant == Mutant::p14_hold) free_names();
   if (world().mutant == Mutant::p15_word) const_cast<Identity&>(gateway_->identity()).is_new = false;

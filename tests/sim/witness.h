@@ -130,6 +130,8 @@ class Witness {
   }
   // The gateway hears from the node under this incarnation: another one is passed over no longer (D2).
   void note_incarnation(const std::string& node, std::string_view incarnation);
+  // After each message: what the gateway believes by now.
+  void note_believed_incarnations();
   // The node says something of itself: what it refused before, it may be asked again (D6).
   void note_facts(const std::string& node) {
     std::erase_if(refused_, [&](const auto& each) { return each.first.second == node; });

@@ -90,6 +90,12 @@ void Witness::note_incarnation(const std::string& node, std::string_view incarna
   if (found != passed_over_.end() && found->second.incarnation != incarnation) passed_over_.erase(found);
 }
 
+// A Hello or a list may have told it too (N1).
+void Witness::note_believed_incarnations() {
+  if (gateway_.alive == nullptr || (passed_over_.empty() && refused_.empty())) return;
+  for (const auto& [name, device] : gateway_.alive->nodes().all()) note_incarnation(name, device.incarnation);
+}
+
 // S13: what a node says concerns it alone, unless it returns what a gateway of this machine gave it.
 void Witness::note_superseded(const Answer& answer) {
   said_[answer.node] = std::max(said_[answer.node], answer.gateway_id.term);
