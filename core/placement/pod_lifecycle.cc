@@ -261,6 +261,7 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
   const Row& row = binding.row;
   context_.store.erase(Table::row, row.uid);
   volumes_.forget_holder(row.uid);
+  volumes_.pass_on_claims(row);
   if (made.to_release_list) {
     const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
     releases_.add({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)},

@@ -262,16 +262,40 @@ void VolumeBinder::move_claims(const Row& found) {
     const auto claim = context_.objects.claim(bound_volume.claim);
     if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == bound_volume.volume) continue;
     const std::string before = claim->volume_name;
-    const bool moves = had_before(bound_volume.claim, before) || is_left(bound_volume.claim, before);
-    if (!moves || is_volume_of_another(bound_volume)) continue;
-    context_.log.write(
-        Level::warn, "two nodes reported one claim: it keeps the volume of the pod that runs, the other is released",
-        {{"pod", found.pod}, {"claim", bound_volume.claim}, {"volume", bound_volume.volume}, {"released", before}});
-    release(before, bound_volume.claim);
-    unbind(claim);
+    if (had_before(bound_volume.claim, before) || is_left(bound_volume.claim, before)) move_claim(found, bound_volume);
   }
   for (const BoundVolume& bound_volume : found.volumes)
     bind(bound_volume);  // before the other node's slot holds what it has
+}
+
+// The claim leaves the volume that it is bound to; `found` has it with this one.
+void VolumeBinder::move_claim(const Row& found, const BoundVolume& bound_volume) {
+  if (is_volume_of_another(bound_volume)) return;
+  const auto claim = context_.objects.claim(bound_volume.claim);
+  const std::string before = claim->volume_name;
+  context_.log.write(
+      Level::warn, "two nodes reported one claim: it keeps the volume of the pod that runs, the other is released",
+      {{"pod", found.pod}, {"claim", bound_volume.claim}, {"volume", bound_volume.volume}, {"released", before}});
+  release(before, bound_volume.claim);
+  unbind(claim);
+}
+
+void VolumeBinder::pass_on_claims(const Row& ended) {
+  for (const BoundVolume& left : ended.volumes) {
+    const auto claim = context_.objects.claim(left.claim);
+    if (claim == nullptr || claim->phase != "Bound" || claim->volume_name != left.volume) continue;
+    for (const auto& [uid, binding] : state_.bindings) {
+      const Row& other = binding.row;
+      if (other.uid == ended.uid || other.phase != Phase::bound) continue;
+      const auto has = std::find_if(other.volumes.begin(), other.volumes.end(), [&](const BoundVolume& bound_volume) {
+        return bound_volume.claim == left.claim && bound_volume.volume != left.volume;
+      });
+      if (has == other.volumes.end()) continue;
+      move_claim(other, *has);
+      bind(*has);
+      break;
+    }
+  }
 }
 
 void VolumeBinder::displace(const Row& row, const std::vector<BoundVolume>& found) {

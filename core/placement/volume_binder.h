@@ -53,6 +53,9 @@ class VolumeBinder {
   // before the store that knew of it was lost. The claim moves with the row that was found, and the volume that it had
   // waits for the operator.
   void move_claims(const Row& found);
+  // The row has ended. What its claims are bound to goes, where another pod runs with the claim and another volume: the
+  // claim is bound to that one.
+  void pass_on_claims(const Row& ended);
   // Likewise, the store is an older copy of itself and may know claim and volume as they were bound then, or has known
   // the slot only as an orphan until now.
   void correct_copy(const Row& found);
@@ -78,6 +81,7 @@ class VolumeBinder {
   void delete_unused();
 
  private:
+  void move_claim(const Row& found, const BoundVolume& bound_volume);
   void disprove_promises(const std::string& volume, const std::string& claim);
   using IsIt = std::function<bool(const BoundVolume&)>;
 

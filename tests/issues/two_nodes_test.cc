@@ -208,6 +208,27 @@ TEST_F(TwoNodesTest, TheClaimFollowsThePodThatRunsWhenAnotherOneHasEnded) {
   EXPECT_EQ(gateway->objects().volume("n2-d")->phase, "Released") << "it contains data that the operator may need";
 }
 
+// Likewise, and both pods run when the nodes list them.
+TEST_F(TwoNodesTest, TheClaimGoesToThePodThatRunsWhenTheOtherOneEnds) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  receive(topics.desired(Kind::pod, "default/q"), pod("q", "u2", "1Mi", kMountsClaim));
+  SlotReport running = slot("u2");
+  running.epoch = {1, 9};
+  running.volumes = {{"default/c", "n2-d", "/d"}};
+  slots("n2", {running});
+  list_pod("n1");
+  ASSERT_EQ(phase("u1"), Phase::bound);
+  ASSERT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"q"})");
+  const std::optional<Request> release = request("n2");
+  ASSERT_TRUE(release && release->type == RequestType::release);
+  answer("n2", answer_to(*release, AnswerType::released));
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->phase, "Bound");
+  EXPECT_EQ(gateway->objects().volume("n2-d")->phase, "Released") << "it contains data that the operator may need";
+}
+
 TEST_F(LostStoreTest, AVolumeOfferedAfterTwoNodesListedItsPodIsNotReused) {
   lose_store({"n1", "n2"});
   receive(topics.desired(Kind::storage_class, "local"), kStorageClass);

@@ -44,6 +44,24 @@ Breach find_half_bound(const GatewayView& gateway, Pairs& pairs) {
   return {};
 }
 
+// The claim is bound to the volume of another pod, on a node that was forgotten and then returned to a store that does
+// not know that (limits.md).
+bool has_two_pods(const Witness& witness, const BoundVolume& bound_volume) {
+  const auto claim = witness.gateway().claims.find(bound_volume.claim);
+  if (claim == witness.gateway().claims.end() || claim->second.bound_to == bound_volume.volume) return false;
+  const auto is_other = [&](const BoundVolume& held) {
+    return held.claim == bound_volume.claim && held.volume == claim->second.bound_to;
+  };
+  return std::any_of(witness.devices().begin(), witness.devices().end(), [&](const auto& device) {
+    const auto& slots = device->durable.state.slots;
+    return std::any_of(slots.begin(), slots.end(), [&](const auto& each) {
+      const auto& volumes = each.second.volumes;
+      return witness.was_forgotten(device->name, {each.first, each.second.epoch}) &&
+             std::any_of(volumes.begin(), volumes.end(), is_other);
+    });
+  });
+}
+
 // P2: the transaction that moves a row to phase bind also binds its volumes.
 Breach find_unbound(const GatewayView& gateway, const Row& row, const BoundVolume& bound_volume) {
   if (row.phase != Phase::bind && row.phase != Phase::bound) return {};
@@ -65,6 +83,7 @@ Breach find_in_gateway(const Witness& witness) {
     // What an older copy lists is of another time, until it is told and its rows have ended.
     if (device == nullptr || device->older_copy) continue;
     for (const BoundVolume& bound_volume : row.volumes) {
+      if (has_two_pods(witness, bound_volume)) continue;
       if (Breach breach = find_unbound(gateway, row, bound_volume)) return breach;
       if (row.phase == Phase::release) continue;
       if (Breach breach = pairs.add(bound_volume.claim, bound_volume.volume, "row " + uid)) return breach;
@@ -78,7 +97,9 @@ Breach find_in_slots(const Witness& witness) {
   for (const auto& device : witness.devices()) {
     if (device->hostile) continue;
     for (const auto& [uid, slot] : device->durable.state.slots) {
-      if (slot.state != SlotState::running || witness.was_forgotten(device->name, {uid, slot.epoch})) continue;
+      const PlacementId named{uid, slot.epoch};
+      if (slot.state != SlotState::running || witness.was_forgotten(device->name, named)) continue;
+      if (witness.was_not_awaited(device->name, named)) continue;
       for (const BoundVolume& bound_volume : slot.volumes) {
         if (Breach breach = pairs.add(bound_volume.claim, bound_volume.volume, "slot " + uid + " on " + device->name))
           return breach;

@@ -132,7 +132,8 @@ Breach l1(const Witness& witness, const Expected& expected) {
   for (const auto& [key, uid] : expected.uid_of_pod) {
     const PodEntry* entry = gateway->objects().pods().find(key);
     if (entry == nullptr && expected.preemptible.contains(key)) continue;
-    if (entry == nullptr || (!uid.empty() && entry->pod->uid() != uid)) {
+    const bool is_another = entry != nullptr && !uid.empty() && entry->pod->uid() != uid;
+    if (entry == nullptr || (is_another && !witness.was_found(entry->pod->uid()))) {
       return "expected pod " + key + " (" + uid + "), the gateway has " +
              (entry == nullptr ? Text("none") : entry->pod->uid());
     }

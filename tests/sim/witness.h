@@ -243,6 +243,9 @@ class Witness {
   }
   // The operator ended adopt mode, and this node had not reported the placement: the pod may run elsewhere too (S4,
   // P15).
+  // A row that an earlier gateway's store began: of the operator's pods, the one that was applied since is an update of
+  // it (P14).
+  bool was_found(std::string_view uid) const;
   bool was_not_awaited(const std::string& node, const PlacementId& named) const {
     return not_awaited_.contains({named.first, named.second, node});
   }

@@ -19,6 +19,12 @@ void Witness::machine_lost(bool is_marked_new) {
   gateway_.is_behind = false;
 }
 
+bool Witness::was_found(std::string_view uid) const {
+  const auto row = gateway_.rows.find(std::string(uid));
+  return row != gateway_.rows.end() && !owner_of_.contains({gateway_.id.store_id, row->second.epoch}) &&
+         !gateway_.from_copy.contains(show(row->second.uid, row->second.epoch));
+}
+
 // An entry of the release list is new in this commit.
 void Witness::check_found(const std::string& key) {
   const auto found = gateway_.releases.find(key);
