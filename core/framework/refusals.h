@@ -37,7 +37,7 @@ class Refusals {
   Key key_of(const Pod& pod) const;
 
   // The node has refused the pod. `reason`: the device's, for people. `lasts`: until forget() or end_of_volumes(); the
-  // device will say when it may take the pod. False: there is no room to remember it.
+  // device will say when it may take the pod. False: it cannot be remembered, as too many are.
   bool note(const Pod& pod, const std::string& node, const std::string& reason, Millis now, bool lasts = false);
   // Any node refuses the pod now.
   bool is_refused(const Pod& pod) const { return may_be_refused(pod) && find(key_of(pod)) != nullptr; }

@@ -280,7 +280,8 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
     volumes_.unreserve(row);
     changes_.wake_unreserved(binding.pod);
   }
-  // Without a pod the cycle is one whose object a damaged store had lost; the object that has come since was never in it.
+  // Without a pod the cycle is one whose object a damaged store had lost; the object that has come since was never in
+  // it.
   if (again && cycle.queued.pod != nullptr && (made.from == Phase::prebind || made.from == Phase::bind)) {
     const std::string why = cycle.reason.empty() ? "node " + row.node + " lost the placement" : cycle.reason;
     return scheduler_.fail_binding(binding.edit(), cycle.refusal.is_success() ? Status::error(why) : cycle.refusal);

@@ -10,6 +10,7 @@ namespace berth::sim {
 namespace {
 // Additional messages on a link with a small send window, for requests that are resent when lost.
 constexpr std::size_t kOtherMessages = 16;
+constexpr Millis kCutOffMs = 200;  // until one that is cut off tries again
 // Independent random streams from one seed.
 enum Stream : std::uint64_t { kWorld = 0x11, kNetworkFaults = 0x22, kBroker = 0x33 };
 std::uint64_t mix(std::uint64_t seed, Stream stream) { return Random(seed * 1000003 + stream).next(); }
@@ -138,9 +139,9 @@ void Process::wipe_flash() {
 }
 
 void Process::copy_flash_of(const Process& other) {
-  flash_.wipe();
-  for (const auto& [id, content] : other.flash_.durable()) flash_.put(id.first, id.second, content.value);
-  (void)flash_.commit();
+  flash_ = other.flash_;
+  flash_.crash();  // what is not committed yet
+  flash_.set_full(false);
   read_flash();
 }
 
@@ -174,6 +175,7 @@ void Process::lose_link(Millis away) {
 void Process::connect_later(Millis delay) {
   world_.timers.at(world_.clock.now() + delay, [this, mine = generation_] {
     if (mine != generation_ || run_ == nullptr || run_->client.is_up()) return;
+    if (!may_connect()) return connect_later(kCutOffMs);
     run_->client.set_will(will());
     run_->client.connect();
   });

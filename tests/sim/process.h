@@ -114,6 +114,8 @@ class Process : private CutTransport::Watcher {
   // `alone`: the only message of its turn.
   virtual void before_message(Message& message, bool alone) = 0;
   virtual void after_message() = 0;
+  // False: it is cut off from the broker.
+  virtual bool may_connect() const { return true; }
   // `touched`: only these records may have changed; null: any.
   virtual void read_flash(const RecordIds* touched = nullptr) = 0;
 

@@ -9,14 +9,23 @@
 
 namespace berth::sim {
 
-RivalGateway::RivalGateway(SimEnvironment& world, std::string gateway)
-    : Process(world, "rival"), gateway_name_(std::move(gateway)) {}
+RivalGateway::RivalGateway(SimEnvironment& world, const std::string& process, std::string gateway)
+    : Process(world, process), gateway_name_(std::move(gateway)) {}
+
+void RivalGateway::run_on(const SimGateway& gateway, std::function<bool()> may_connect) {
+  switch_off();
+  copy_flash_of(gateway);
+  key_ = gateway.key();
+  machine_ = machine_code(key_);
+  may_connect_ = std::move(may_connect);
+  boot();
+}
 
 Status RivalGateway::start_program(Store& store, Transport& transport, Timers& timers) {
   LeadershipOptions leading;
   leading.fleet = kFleet;
   leading.gateway = gateway_name_;
-  leading.machine = "rival";
+  leading.machine = machine_;
   leading.run = Random(world().random.next()).hex_id();
   // It takes over never, since its own store would be the one to watch then. SimGateway shows that.
   leading.takeover_ms = world().mutant == Mutant::p13 ? 0 : std::numeric_limits<std::int32_t>::max();
@@ -26,6 +35,7 @@ Status RivalGateway::start_program(Store& store, Transport& transport, Timers& t
   options.profiles.push_back(default_profile());
   options.seed = world().random.next();
   options.identity_seed = options.seed + 1;
+  options.proof_key = key_;
   leadership_ = std::make_unique<Leadership>(std::move(leading), clock(), timers, log(), transport);
   gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), *leadership_, store, timers, log());
   const Status started = gateway_->start();

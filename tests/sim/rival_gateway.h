@@ -1,7 +1,8 @@
-// RivalGateway: a second gateway of the fleet, on a machine of its own, with a store of its own. It comes for a while
-// and must do nothing but wait (P13, S13).
+// RivalGateway: a second gateway of the fleet, on a machine of its own, with a store of its own; or the first one,
+// which was cut off while another machine took its place, and runs on. It must do nothing but wait (P13, S13).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -11,13 +12,18 @@
 
 namespace berth::sim {
 
+class SimGateway;
+
 class RivalGateway final : public Process {
  public:
-  // `gateway`: the name that it goes by.
-  RivalGateway(SimEnvironment& world, std::string gateway);
+  // `process`: its name here; `gateway`: the name that it goes by.
+  RivalGateway(SimEnvironment& world, const std::string& process, std::string gateway);
   ~RivalGateway() override { drop_program(); }
 
   void switch_off() { kill("switched off"); }
+  // It runs on where `gateway` stops: on that machine, with what that has on flash. It is cut off from the broker until
+  // `may_connect`.
+  void run_on(const SimGateway& gateway, std::function<bool()> may_connect);
 
  private:
   void forget_at_start() override {}
@@ -28,9 +34,13 @@ class RivalGateway final : public Process {
   bool on_send_watched(Message& message) override;
   void before_message(Message&, bool) override {}
   void after_message() override {}
+  bool may_connect() const override { return may_connect_ == nullptr || may_connect_(); }
   void read_flash(const RecordIds*) override {}
 
   const std::string gateway_name_;
+  std::string machine_ = "rival";
+  ProofKey key_ = {};
+  std::function<bool()> may_connect_;
   std::unique_ptr<Leadership> leadership_;
   std::unique_ptr<Gateway> gateway_;
 };

@@ -19,12 +19,12 @@ constexpr std::uint64_t kRivalMs = 20'000;
 }  // namespace
 
 SecondGateways::SecondGateways(SimEnvironment& world, SimGateway& gateway, std::uint64_t seed)
-    : world_(world), gateway_(gateway), random_(seed ^ 0x53484152) {}
+    : world_(world), gateway_(gateway), random_(seed ^ 0x53484152), former_(world, "former", kGateway) {}
 
 void SecondGateways::begin_storm(Millis storm_ms, std::function<void()> forget_retained) {
   forget_retained_ = std::move(forget_retained);
   if (world_.mutant == Mutant::p13 || random_.chance(1, 4)) {
-    rival_ = std::make_unique<RivalGateway>(world_, random_.chance(1, 2) ? kGateway : "other");
+    rival_ = std::make_unique<RivalGateway>(world_, "rival", random_.chance(1, 2) ? kGateway : "other");
     repeatedly(world_, 15'000, [this] { let_rival_come(); });
   }
   if (world_.mutant != Mutant::p13_follow && !random_.chance(1, 4)) return;
@@ -36,6 +36,7 @@ void SecondGateways::begin_storm(Millis storm_ms, std::function<void()> forget_r
 
 void SecondGateways::end_storm() {
   if (rival_ != nullptr) rival_->switch_off();
+  former_.switch_off();
 }
 
 // The broker knows that this gateway serves the fleet.
@@ -58,6 +59,11 @@ void SecondGateways::hand_over() {
   ++world_.counts.faults["gateway handed over"];
   world_.note("world", "another machine serves the fleet");
   forget_retained_();
+  former_.switch_off();
+  if (random_.chance(1, 2)) {
+    ++world_.counts.faults["replaced gateway runs on"];
+    former_.run_on(gateway_, [this] { return gateway_leads(); });
+  }
   gateway_.hand_over(NetworkFaults::kLongestDelayMs + static_cast<Millis>(random_.below(kServesLongerMs)));
 }
 
@@ -69,10 +75,16 @@ bool SecondGateways::may_forget_leader() {
   return true;
 }
 
-std::optional<Millis> SecondGateways::next_due() const { return rival_ == nullptr ? std::nullopt : rival_->next_due(); }
+std::optional<Millis> SecondGateways::next_due() const {
+  std::optional<Millis> next = former_.next_due();
+  const std::optional<Millis> other = rival_ == nullptr ? std::nullopt : rival_->next_due();
+  if (other && (!next || *other < *next)) next = other;
+  return next;
+}
 
 void SecondGateways::run_due() {
   if (rival_ != nullptr) rival_->run_due();
+  former_.run_due();
 }
 
 }  // namespace berth::sim

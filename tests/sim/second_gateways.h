@@ -1,5 +1,6 @@
 // SecondGateways: other gateways of the fleet (P13, S13). One comes while the first one serves, and has to wait; or
-// another machine serves the fleet for a while, with a store of its own, and the first one comes back after it.
+// another machine serves the fleet for a while, with a store of its own, and the first one comes back after it. In
+// between the first one may run on, cut off at first, and then has to wait as well.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,7 @@ class SecondGateways {
   SimGateway& gateway_;
   Random random_;
   std::unique_ptr<RivalGateway> rival_;  // null: none comes
+  RivalGateway former_;                  // the program of the machine that was replaced last
   std::function<void()> forget_retained_;
 };
 

@@ -32,6 +32,7 @@ class SimGateway final : public Process {
   // Another machine serves the fleet from now on, with a store of its own; at the next call this one again.
   void hand_over(Millis away);
   const Gateway* gateway() const { return gateway_.get(); }
+  const ProofKey& key() const { return key_; }
   void set_full(bool full) { flash().set_full(full); }
   // The memory limit is reached; remains so across a restart.
   void set_memory_full(bool full);
