@@ -340,7 +340,10 @@ void Operators::act() {
   world_.note("operator", "deletes " + name + " " + uid + (by_api ? " by the api" : ""));
   note_gone(name, uid);
   drop_plan(name);
-  if (!by_api) return publish_tombstone(name, uid);
+  // Without a uid the pod may have been applied by a manifest that the broker retains and the network here has lost on
+  // its way to the gateway, which QoS 1 does not.
+  if (!by_api || uid.empty()) publish_tombstone(name, uid);
+  if (!by_api) return;
   Json request(Json::Object{{"op", Json("delete")}, {"kind", Json("Pod")}, {"name", Json(name)}});
   if (!uid.empty()) request.set("uid", uid);
   ask(std::move(request));
