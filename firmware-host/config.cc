@@ -160,6 +160,7 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     BrokerSettings settings = out.broker.value_or(BrokerSettings{});
     broker.require("host", "a host name or address");
     read_broker(broker, settings);
+    broker.read_checked("signing_socket", out.signing_socket, is_absolute, "the absolute path of a socket");
     out.broker = settings;
   });
   reader.read_object("embedded_broker",

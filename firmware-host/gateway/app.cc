@@ -1,5 +1,7 @@
 #include "firmware-host/gateway/app.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +22,7 @@
 #include "firmware-host/gateway/installation.h"
 #include "firmware-host/gateway/memory_budget.h"
 #include "firmware-host/gateway/scheduler_config.h"
+#include "firmware-host/gateway/signing.h"
 #include "firmware-host/gateway/status_pages.h"
 #include "firmware-host/gateway/store.h"
 #include "firmware-host/gateway/write_budget.h"
@@ -103,7 +106,11 @@ class GatewayApp {
   }
 
   int start_broker() {
-    if (settings_.broker) return gateway_exit::kOk;
+    if (settings_.broker) {
+      if (!settings_.signing_socket.empty())
+        issuer_ = std::make_unique<SigningClient>(loop_.context(), clock_, timers_, settings_.signing_socket);
+      return gateway_exit::kOk;
+    }
     BrokerOptions options;
     options.state_dir = settings_.embedded_broker.state_dir;
     if (options.state_dir.empty()) options.state_dir = settings_.state_dir;
@@ -125,7 +132,8 @@ class GatewayApp {
       }
       options.identities.push_back(std::move(identity));
     }
-    authority_.emplace(loop_.context(), clock_, timers_, options.state_dir + "/broker/tls");
+    issuer_ =
+        std::make_unique<CertificateAuthority>(loop_.context(), clock_, timers_, options.state_dir + "/broker/tls");
     broker_ = std::make_unique<Broker>(loop_.context(), clock_, timers_, log_, std::move(options));
     const Status started = broker_->start();
     return started.is_success() ? gateway_exit::kOk : fail(gateway_exit::kMachine, "cannot start the broker", started);
@@ -171,7 +179,7 @@ class GatewayApp {
       store_ = std::move(opened.store);
       GatewayOptions gateway_options = options();
       gateway_options.hold = opened.hold;
-      if (authority_) gateway_options.issuer = &*authority_;
+      gateway_options.issuer = issuer_.get();
       gateway_options.lost_commits = opened.lost_commits;
       gateway_options.set_aside = stores_aside(path);
       if (opened.hold.empty()) gateway_options.marks = &marks_.emplace(state_->file("gateway.mark"), log_);
@@ -410,7 +418,7 @@ class GatewayApp {
   std::unique_ptr<MqttTransport> transport_;
   std::optional<Leadership> leadership_;
   std::unique_ptr<Gateway> gateway_;
-  std::optional<CertificateAuthority> authority_;  // of the embedded broker
+  std::unique_ptr<CertificateIssuer> issuer_;  // of the embedded broker, or as the configuration says; null: none
   std::optional<StatusPages> pages_;
   std::optional<HttpServer> http_;
   WriteBudget budget_{settings_.flash_bytes_per_day};
@@ -434,6 +442,7 @@ int start_gateway(int argc, const char* const* argv, const Registry& registry) {
   const Result<GatewayCommandLine> line = read_gateway_command_line(argc, argv);
   if (!line) return refuse(line.error());
   if (line->text) return print("berthd", *line->text);
+  if (line->sign) return sign_one(*line->sign, STDIN_FILENO, STDOUT_FILENO);
   if (line->init) {
     const Status marked = init_installation(line->settings.state_dir);
     return marked.is_success() ? gateway_exit::kOk : refuse(marked);

@@ -129,6 +129,10 @@ Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const
              "mark the state directory as that of a new installation, and exit: no device runs pods yet, so "
              "none is waited for")
           ->fallthrough();
+  CLI::App* sign = app.add_subcommand(
+      "sign", "sign one request of a device, from standard input, and exit: started by berth-signing.socket");
+  std::string authority = "/etc/berth/broker/tls";
+  sign->add_option("--authority-dir", authority, "directory of the authority")->type_name("DIR")->capture_default_str();
   GatewayCommandLine line;
   try {
     app.parse(argc, argv);
@@ -137,6 +141,10 @@ Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const
     std::ostringstream err;
     if (app.exit(error, out, err) != 0) return Status::error(err.str());
     line.text = out.str();
+    return line;
+  }
+  if (sign->parsed()) {
+    line.sign = authority;
     return line;
   }
   if (!flags.config.empty()) {

@@ -12,8 +12,9 @@ namespace berth {
 struct GatewayCommandLine {
   std::optional<std::string> text;  // help or version: print it and exit with 0
   GatewaySettings settings;
-  bool init = false;          // mark the state directory as new, and exit
-  bool print_config = false;  // print the scheduler configuration and exit with 0
+  std::optional<std::string> sign;  // sign one request with the authority in this directory, and exit
+  bool init = false;                // mark the state directory as new, and exit
+  bool print_config = false;        // print the scheduler configuration and exit with 0
 };
 // An error can be printed as it is; it names the flag, or the file, line and field.
 Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const* argv);

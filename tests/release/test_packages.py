@@ -67,8 +67,9 @@ def earlier(package, folder):
         if package != "berth-gateway":
             return
         shutil.rmtree(unpacked / "etc" / "berth" / "mosquitto")
-        for name in ("lib/systemd/system/berth-mosquitto.service", "usr/sbin/berth-broker"):
-            (unpacked / name).unlink()
+        for name in ("berth-mosquitto.service", "berth-signing.socket", "berth-signing@.service"):
+            (unpacked / "lib/systemd/system" / name).unlink()
+        (unpacked / "usr/sbin/berth-broker").unlink()
         for script in ("postinst", "prerm", "postrm", "conffiles"):
             shutil.copy(EARLIER / script, unpacked / "DEBIAN")
         shutil.copy(EARLIER / "berthd.yaml", unpacked / "etc" / "berth")
@@ -121,7 +122,8 @@ def test_units_examples_and_readme_are_in_the_packages(machine):
         assert {"copyright", "README.md.gz"} <= {file.name for file in docs.iterdir()}, package
         assert list((docs / "examples").iterdir()), package
     units = {unit.name for unit in machine.path("/lib/systemd/system").glob("berth*")}
-    assert units == {"berth-agent.service", "berth-gateway.service", "berth-mosquitto.service"}
+    assert units == {"berth-agent.service", "berth-gateway.service", "berth-mosquitto.service",
+                     "berth-signing.socket", "berth-signing@.service"}
 
 
 def test_secrets_are_not_readable_by_others(machine):

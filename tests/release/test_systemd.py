@@ -16,7 +16,7 @@ from test_packages import PACKAGES, deb
 FREE_MIB = 900  # free space on the disk, beyond the installed system
 BOOT_S = 900
 STEPS = ["conflict-fails", "installed", "gateway-ready", "watchdog-set", "security", "comes-back", "enrolled", "agent-ready",
-         "pod-runs", "pod-outlives-agent", "pod-outlives-upgrade", "others-untouched", "second-boot", "joins", "leaves",
+         "pod-runs", "pod-outlives-agent", "pod-outlives-upgrade", "signs", "others-untouched", "second-boot", "joins", "leaves",
          "removal-stops-pods", "goes-on-when-reinstalled"]
 OTHERS = "listener 1883 127.0.0.1\nlistener 8883\nallow_anonymous true\n"
 
@@ -66,6 +66,16 @@ pod_runs() {
 }
 outlives() { local pod; pod=$(pgrep -of "sleep 424242") && systemctl restart berth-agent && kill -0 "$pod" && within 60 runs; }
 upgrade() { local pod; pod=$(pgrep -of "sleep 424242") && dpkg -i /debs/*.deb && kill -0 "$pod" && within 60 runs; }
+# What the gateway asks for a device whose certificate is about to end.
+signs() {
+  cd /root && berthctl enroll signed --certificate --address 127.0.0.1 &&
+    openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key -subj /CN=other -out request &&
+    setpriv --reuid berth --regid berth --clear-groups perl -MIO::Socket::UNIX -e '
+      my $signing = IO::Socket::UNIX->new("/run/berth-signing.sock") or die $!;
+      local $/; my $request = <STDIN>; $request =~ s/\n/\\n/g;
+      print $signing "{\"node\":\"signed\",\"request\":\"$request\"}"; $signing->flush; shutdown $signing, 1;
+      print <$signing>, "\n"' <request | grep "BEGIN CERTIFICATE"
+}
 joins() {
   berth-broker machine && return 1  # it serves somebody else
   rm /etc/mosquitto/conf.d/others.conf && berth-broker machine && within 120 runs && ! systemctl is-active berth-mosquitto
@@ -93,6 +103,7 @@ else
   step pod-runs pod_runs
   step pod-outlives-agent outlives
   step pod-outlives-upgrade upgrade
+  step signs signs
   step others-untouched others_untouched
 fi
 echo "@end"
