@@ -19,7 +19,6 @@ Result<CsiNode> decode_csi_node(const Json& json, Warnings* warnings, Rules rule
         std::int32_t count = 0;
         if (allocatable.read_int32("count", count, 0)) driver.attach_limit = count;
       });
-      item.carry({"nodeID", "topologyKeys"});
       for (const CsiNode::Driver& other : node.drivers) {
         if (other.name == driver.name) item.rule("name", "another driver of the node has this name; keep one");
       }
@@ -27,7 +26,7 @@ Result<CsiNode> decode_csi_node(const Json& json, Warnings* warnings, Rules rule
     });
   });
   reader.finish();
-  return decode::conclude(std::move(node), json, findings, warnings);
+  return decode::conclude(Kind::csi_node, std::move(node), json, findings, warnings);
 }
 
 Result<CsiDriver> decode_csi_driver(const Json& json, Warnings* warnings, Rules rules) {
@@ -35,12 +34,9 @@ Result<CsiDriver> decode_csi_driver(const Json& json, Warnings* warnings, Rules 
   FieldReader reader(json, "", findings);
   CsiDriver driver;
   decode::read_head(reader, Kind::csi_driver, driver.metadata);
-  reader.read_object("spec", [&](FieldReader& spec) {
-    spec.read_bool("storageCapacity", driver.storage_capacity);
-    spec.carry_all();
-  });
+  reader.read_object("spec", [&](FieldReader& spec) { spec.read_bool("storageCapacity", driver.storage_capacity); });
   reader.finish();
-  return decode::conclude(std::move(driver), json, findings, warnings);
+  return decode::conclude(Kind::csi_driver, std::move(driver), json, findings, warnings);
 }
 
 Result<CsiStorageCapacity> decode_csi_storage_capacity(const Json& json, Warnings* warnings, Rules rules) {
@@ -62,7 +58,7 @@ Result<CsiStorageCapacity> decode_csi_storage_capacity(const Json& json, Warning
     if (value && *value < Quantity()) reader.rule(key, "must not be negative");
   }
   reader.finish();
-  return decode::conclude(std::move(capacity), json, findings, warnings);
+  return decode::conclude(Kind::csi_storage_capacity, std::move(capacity), json, findings, warnings);
 }
 
 }  // namespace berth

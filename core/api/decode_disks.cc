@@ -37,7 +37,6 @@ int read_disk_sources(FieldReader& reader, DiskSource& out) {
         disk.read_string("pool", out.pool);
         disk.read_list("monitors", out.monitors);
       }
-      disk.carry_all();
     });
   }
   return count;

@@ -57,12 +57,9 @@ void read_node_status(FieldReader& status, Node& node) {
   status.read_each("conditions", [&](FieldReader& item) {
     std::string type, text;
     if (item.read_string("type", type) && item.read_string("status", text)) node.conditions[type] = text;
-    item.carry_all();
   });
   read_features(status, node);
   // `incarnation` is Berth's own: what `get` shows may be applied again.
-  status.carry({"addresses", "config", "daemonEndpoints", "features", "incarnation", "nodeInfo", "phase",
-                "runtimeHandlers", "volumesAttached", "volumesInUse"});
 }
 
 }  // namespace
@@ -79,11 +76,10 @@ Result<Node> decode_node(const Json& json, Warnings* warnings, Rules rules) {
       decode::read_taint(item, node.taints, taint);
       node.taints.push_back(std::move(taint));
     });
-    spec.carry({"configSource", "externalID", "podCIDR", "podCIDRs", "providerID"});
   });
   reader.read_object("status", [&](FieldReader& status) { read_node_status(status, node); });
   reader.finish();
-  return decode::conclude(std::move(node), json, findings, warnings);
+  return decode::conclude(Kind::node, std::move(node), json, findings, warnings);
 }
 
 }  // namespace berth

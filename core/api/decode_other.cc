@@ -17,9 +17,8 @@ Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings
   }
   reader.read_bool("globalDefault", priority_class.global_default);
   reader.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, priority_class.preemption_policy);
-  reader.carry({"description"});
   reader.finish();
-  return decode::conclude(std::move(priority_class), json, findings, warnings);
+  return decode::conclude(Kind::priority_class, std::move(priority_class), json, findings, warnings);
 }
 
 Result<Namespace> decode_namespace(const Json& json, Warnings* warnings, Rules rules) {
@@ -27,9 +26,8 @@ Result<Namespace> decode_namespace(const Json& json, Warnings* warnings, Rules r
   FieldReader reader(json, "", findings);
   Namespace space;
   decode::read_head(reader, Kind::namespace_, space.metadata);
-  reader.carry({"spec", "status"});
   reader.finish();
-  return decode::conclude(std::move(space), json, findings, warnings);
+  return decode::conclude(Kind::namespace_, std::move(space), json, findings, warnings);
 }
 
 }  // namespace berth

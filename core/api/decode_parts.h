@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/api/decode.h"
+#include "core/api/fields.h"
 #include "core/api/kind.h"
 #include "core/api/manifest.h"
 #include "core/api/metadata.h"
@@ -83,14 +84,18 @@ void read_preferred_node_terms(FieldReader& reader, std::vector<PreferredNodeTer
 // The access modes of a volume or claim, at least one, and volumeMode.
 void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode);
 
-// The last step of every decoder: the object with its manifest, or the errors. Appends to `warnings` unless null.
+// The last step of every decoder: the object with its manifest, or the errors, unknown fields among them. Appends to
+// `warnings` unless null.
 template <class T>
-Result<T> conclude(T object, const Json& manifest, const Findings& findings, Warnings* warnings) {
+Result<T> conclude(Kind kind, T object, const Json& manifest, Findings& findings, Warnings* warnings) {
+  constexpr bool kKeepsUnknown = std::is_same_v<T, Pod>;
+  if (kKeepsUnknown || warnings != nullptr || findings.refuses_unknown()) check_fields(kind, manifest, findings);
   if (warnings != nullptr) {
     for (std::string& text : findings.warnings()) warnings->push_back(std::move(text));
   }
   if (findings.has_errors()) return findings.status();
-  if constexpr (std::is_same_v<T, Pod>) {
+  if constexpr (kKeepsUnknown) {
+    object.has_unknown_fields = findings.has_unknown();
     object.set_manifest(Manifest(manifest).text());
   } else {
     object.manifest = manifest;

@@ -58,7 +58,6 @@ void read_used_claims(FieldReader& reader, const Pod& pod) {
     const bool known = std::any_of(claims.begin(), claims.end(),
                                    [&name](const PodResourceClaim& claim) { return claim.name == name; });
     if (!known) used.rule("name", "no claim of spec.resourceClaims is called \"" + name + "\"");
-    used.carry({"request"});
   });
 }
 
@@ -85,7 +84,6 @@ void read_port(FieldReader& reader, Container& out) {
     reader.read_enum("protocol", {"TCP", "UDP", "SCTP"}, port.protocol);
   }
   reader.read_string("hostIP", port.host_ip);
-  reader.carry({"name"});
   if (port.port == 0) {
     port.port = container_port;
     if (container_port != 0) out.own_ports.push_back(port);
@@ -118,9 +116,6 @@ void read_container(FieldReader& reader, const Pod& pod, bool init, std::set<std
   std::vector<std::string> ignored;
   reader.read_list("command", ignored);
   reader.read_list("args", ignored);
-  reader.carry({"env", "envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy",
-                "restartPolicyRules", "securityContext", "startupProbe", "stdin", "stdinOnce", "terminationMessagePath",
-                "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"});
 }
 
 void read_containers(FieldReader& spec, Pod& pod) {
@@ -152,9 +147,8 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
     if (claim.require("claimName", kNameForm)) {
       claim.read_checked("claimName", out.claim_name, is_valid_name, kNameForm);
     }
-    claim.carry({"readOnly"});
   });
-  out.ephemeral = reader.read_object("ephemeral", [](FieldReader& source) { source.carry({"volumeClaimTemplate"}); });
+  out.ephemeral = reader.read_object("ephemeral", [](FieldReader&) {});
   sources += out.ephemeral;
   const int disks = decode::read_disk_sources(reader, out.disk);
   if (disks > 0) reader.findings().warn(reader.path(), "used to choose a node, but not mounted by the device");
@@ -268,28 +262,6 @@ void read_spec(FieldReader& spec, Pod& pod) {
   std::string restart_policy;  // validated for the device, which alone uses it
   spec.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy);
   spec.read_int64("terminationGracePeriodSeconds", pod.termination_grace_period_seconds, 0);
-  spec.carry({"activeDeadlineSeconds",
-              "automountServiceAccountToken",
-              "dnsConfig",
-              "dnsPolicy",
-              "enableServiceLinks",
-              "ephemeralContainers",
-              "hostAliases",
-              "hostIPC",
-              "hostPID",
-              "hostUsers",
-              "hostname",
-              "hostnameOverride",
-              "imagePullSecrets",
-              "os",
-              "readinessGates",
-              "runtimeClassName",
-              "securityContext",
-              "serviceAccount",
-              "serviceAccountName",
-              "setHostnameAsFQDN",
-              "shareProcessNamespace",
-              "subdomain"});
 }
 
 // The first condition of the type counts, as upstream (podTerminatingByPreemption).
@@ -320,7 +292,6 @@ void read_pod_status(FieldReader& status, Pod& pod) {
                    "expected a time such as 2025-05-01T00:03:26Z, got " + show_found(Json(std::move(start_time))));
     }
   }
-  status.carry_all();
 }
 
 }  // namespace
@@ -337,8 +308,7 @@ Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules) {
   reader.finish();
   decode::check_runnable(json, findings);
   pod.needs = needs_of(json);
-  pod.has_unknown_fields = findings.has_unknown();
-  return decode::conclude(std::move(pod), json, findings, warnings);
+  return decode::conclude(Kind::pod, std::move(pod), json, findings, warnings);
 }
 
 }  // namespace berth

@@ -40,7 +40,6 @@ void read_budget_spec(FieldReader& spec, PodDisruptionBudget& budget) {
   if (budget.min_available && budget.max_unavailable) {
     spec.rule("maxUnavailable", "cannot be combined with minAvailable; keep one of them");
   }
-  spec.carry({"unhealthyPodEvictionPolicy"});
 }
 
 void read_budget_status(FieldReader& status, PodDisruptionBudget& budget) {
@@ -49,7 +48,6 @@ void read_budget_status(FieldReader& status, PodDisruptionBudget& budget) {
   if (status.read_strings("disruptedPods", disrupted)) {
     for (const auto& [pod, since] : disrupted) budget.disrupted_pods.push_back(pod);
   }
-  status.carry_all();
 }
 
 }  // namespace
@@ -59,13 +57,9 @@ Result<Service> decode_service(const Json& json, Warnings* warnings, Rules rules
   FieldReader reader(json, "", findings);
   Service service;
   decode::read_head(reader, Kind::service, service.metadata);
-  reader.read_object("spec", [&](FieldReader& spec) {
-    decode::read_labels(spec, "selector", service.selector);
-    spec.carry_all();
-  });
-  reader.carry({"status"});
+  reader.read_object("spec", [&](FieldReader& spec) { decode::read_labels(spec, "selector", service.selector); });
   reader.finish();
-  return decode::conclude(std::move(service), json, findings, warnings);
+  return decode::conclude(Kind::service, std::move(service), json, findings, warnings);
 }
 
 Result<PodDisruptionBudget> decode_pod_disruption_budget(const Json& json, Warnings* warnings, Rules rules) {
@@ -76,7 +70,7 @@ Result<PodDisruptionBudget> decode_pod_disruption_budget(const Json& json, Warni
   reader.read_object("spec", [&](FieldReader& spec) { read_budget_spec(spec, budget); });
   reader.read_object("status", [&](FieldReader& status) { read_budget_status(status, budget); });
   reader.finish();
-  return decode::conclude(std::move(budget), json, findings, warnings);
+  return decode::conclude(Kind::pod_disruption_budget, std::move(budget), json, findings, warnings);
 }
 
 }  // namespace berth

@@ -59,10 +59,7 @@ void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
     bool controller = false;
     owner.read_bool("controller", controller);
     if (controller) owner.read_string("uid", out.controller_uid.edit());
-    owner.carry_all();
   });
-  reader.carry({"resourceVersion", "generation", "creationTimestamp", "deletionGracePeriodSeconds", "finalizers",
-                "managedFields", "selfLink"});
 }
 
 bool is_integer_text(std::string_view text) {
@@ -162,7 +159,6 @@ void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& ou
   if (reader.require("effect", "one of NoSchedule, PreferNoSchedule, NoExecute")) {
     reader.read_enum("effect", kTaintEffects, out.effect);
   }
-  reader.carry({"timeAdded"});
   if (std::any_of(before.begin(), before.end(),
                   [&](const Taint& other) { return other.key == out.key && other.effect == out.effect; })) {
     reader.rule("key", "another taint has this key and effect; keep one");

@@ -32,7 +32,6 @@ void read_claim_ref(FieldReader& reader, PersistentVolume& volume) {
     volume.claim_ref = claim.key();
   }
   reader.read_string("uid", volume.claim_ref_uid);
-  reader.carry({"apiVersion", "fieldPath", "kind", "resourceVersion"});
 }
 
 void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
@@ -40,7 +39,6 @@ void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
     if (source.require("path", "an absolute path")) {
       source.read_checked("path", volume.local_path, is_absolute_path, "an absolute path without \"..\"");
     }
-    source.carry({"fsType"});
   });
   if (local && !volume.node_affinity && !spec.has("nodeAffinity")) {
     spec.rule("nodeAffinity", "missing; a local volume must name its node in nodeAffinity.required");
@@ -56,15 +54,11 @@ void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
   }
   spec.unsupported({"azureFile", "cephfs", "fc", "flexVolume", "flocker", "glusterfs", "nfs", "photonPersistentDisk",
                     "portworxVolume", "quobyte", "scaleIO", "storageos", "vsphereVolume"});
-  spec.carry({"hostPath"});
 }
 
 void read_volume_spec(FieldReader& spec, PersistentVolume& volume) {
   if (spec.require("capacity", "an object with storage")) {
-    spec.read_object("capacity", [&](FieldReader& capacity) {
-      read_storage(capacity, volume.capacity);
-      capacity.carry_all();
-    });
+    spec.read_object("capacity", [&](FieldReader& capacity) { read_storage(capacity, volume.capacity); });
   }
   spec.read_string("storageClassName", volume.storage_class_name);
   decode::read_modes(spec, volume.access_modes, volume.volume_mode);
@@ -78,7 +72,6 @@ void read_volume_spec(FieldReader& spec, PersistentVolume& volume) {
   spec.read_object("claimRef", [&](FieldReader& reference) { read_claim_ref(reference, volume); });
   read_volume_source(spec, volume);
   spec.read_string("volumeAttributesClassName", volume.volume_attributes_class_name);
-  spec.carry({"mountOptions"});
 }
 
 void read_claim_spec(FieldReader& spec, PersistentVolumeClaim& claim) {
@@ -87,7 +80,6 @@ void read_claim_spec(FieldReader& spec, PersistentVolumeClaim& claim) {
       if (resources.require("requests", "an object with storage")) {
         resources.read_object("requests", [&](FieldReader& requests) { read_storage(requests, claim.request); });
       }
-      resources.carry({"limits"});
     });
   }
   std::string storage_class;
@@ -131,12 +123,11 @@ Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* wa
   }
   reader.read_object("status", [&](FieldReader& status) {
     status.read_enum("phase", {"Pending", "Available", "Bound", "Released", "Failed"}, volume.phase);
-    status.carry({"lastPhaseTransitionTime", "message", "reason"});
   });
   reader.finish();
   const auto annotation = volume.metadata.annotations.find(kClassAnnotation);
   if (annotation != volume.metadata.annotations.end()) volume.storage_class_name = annotation->second;
-  return decode::conclude(std::move(volume), json, findings, warnings);
+  return decode::conclude(Kind::persistent_volume, std::move(volume), json, findings, warnings);
 }
 
 Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, Warnings* warnings, Rules rules) {
@@ -147,14 +138,12 @@ Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, W
   if (reader.require("spec", "an object with accessModes and resources")) {
     reader.read_object("spec", [&](FieldReader& spec) { read_claim_spec(spec, claim); });
   }
-  reader.read_object("status", [&](FieldReader& status) {
-    status.read_enum("phase", {"Pending", "Bound", "Lost"}, claim.phase);
-    status.carry_all();
-  });
+  reader.read_object(
+      "status", [&](FieldReader& status) { status.read_enum("phase", {"Pending", "Bound", "Lost"}, claim.phase); });
   reader.finish();
   const auto annotation = claim.metadata.annotations.find(kClassAnnotation);
   if (annotation != claim.metadata.annotations.end()) claim.storage_class_name = annotation->second;
-  return decode::conclude(std::move(claim), json, findings, warnings);
+  return decode::conclude(Kind::persistent_volume_claim, std::move(claim), json, findings, warnings);
 }
 
 Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings, Rules rules) {
@@ -171,9 +160,8 @@ Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings, 
   storage_class.wait_for_first_consumer = mode == "WaitForFirstConsumer";
   reader.read_enum("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
   read_topologies(reader, storage_class.allowed_topologies);
-  reader.carry({"allowVolumeExpansion", "mountOptions", "parameters"});
   reader.finish();
-  return decode::conclude(std::move(storage_class), json, findings, warnings);
+  return decode::conclude(Kind::storage_class, std::move(storage_class), json, findings, warnings);
 }
 
 }  // namespace berth

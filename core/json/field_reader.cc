@@ -201,7 +201,7 @@ void FieldReader::finish() {
   if (findings_.keys() != nullptr) {
     for (const std::string_view key : known_) findings_.keys()->push_back(path_of(key));
   }
-  if (all_known_) return;
+  if (!findings_.readers_check()) return;
   for (const Json::Member& member : value_->as_object()) {
     if (std::find(known_.begin(), known_.end(), member.first) != known_.end()) continue;
     findings_.unknown(path_of(member.first), did_you_mean(member.first, known_));

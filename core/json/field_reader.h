@@ -108,9 +108,8 @@ class FieldReader {
   // Declares fields that Kubernetes' scheduler supports and Berth does not yet: a warning for each that is present and
   // not empty.
   void unsupported(std::initializer_list<std::string_view> keys);
-  // Declares all other fields as known.
-  void carry_all() { all_known_ = true; }
-  // Reports unknown fields, with the most similar known name. Call last; read_object and read_each do so themselves.
+  // Reports unknown fields, with the most similar known name, unless the findings are of a Kubernetes object. Call
+  // last; read_object and read_each do so themselves.
   void finish();
 
  private:
@@ -123,7 +122,6 @@ class FieldReader {
   Findings& findings_;
   std::vector<std::string_view> known_;  // views of the callers' string literals
   bool is_object_;
-  bool all_known_ = false;
 };
 
 }  // namespace berth

@@ -32,7 +32,10 @@ class Findings {
 
   explicit Findings(Unknown unknown = Unknown::warn, Rules rules = Rules::enforced)
       : unknown_(unknown), rules_(rules) {}
-  explicit Findings(Rules rules) : Findings(rules == Rules::strict ? Unknown::refuse : Unknown::warn, rules) {}
+  // For Kubernetes objects: FieldReaders leave unknown fields to whoever knows all that the objects may have.
+  explicit Findings(Rules rules) : Findings(rules == Rules::strict ? Unknown::refuse : Unknown::warn, rules) {
+    readers_check_ = false;
+  }
 
   // `text`: "expected X, got Y; fix".
   void error(std::string_view path, std::string_view text);
@@ -49,6 +52,8 @@ class Findings {
 
   bool has_errors() const { return errors_count_ > 0; }
   bool has_unknown() const { return has_unknown_; }
+  bool refuses_unknown() const { return unknown_ == Unknown::refuse; }
+  bool readers_check() const { return readers_check_; }  // whether FieldReaders report unknown fields
   // Success, or Code::error with one reason per error, "<path>: <text>", and the number of those left out.
   Status status() const;
   std::vector<std::string> warnings() const;
@@ -58,7 +63,7 @@ class Findings {
   Rules rules_;
   std::vector<std::string> errors_, warnings_;
   std::size_t errors_count_ = 0, warnings_count_ = 0;
-  bool has_unknown_ = false;
+  bool has_unknown_ = false, readers_check_ = true;
   std::vector<std::string>* keys_ = nullptr;
 };
 

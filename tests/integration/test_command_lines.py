@@ -105,6 +105,7 @@ def test_plan_answers_for_the_valid_pods_of_a_bundle(fleet, tmp_path):
 def misspelt(name):
     manifest = pod(name)
     manifest["spec"]["restartPolcy"] = "Never"
+    manifest["spec"]["containers"][0]["env"] = [{"name": "A", "vale": "x"}]
     return manifest
 
 
@@ -112,12 +113,13 @@ def test_a_misspelt_field_is_refused_unless_it_is_said_otherwise(fleet):
     fleet.start("n1")
     done = fleet.apply(misspelt("web"), check=False)
     assert done.returncode == 2 and "spec.restartPolcy: unknown field; did you mean restartPolicy?" in done.stderr
+    assert "spec.containers[0].env[0].vale: unknown field; did you mean value?" in done.stderr
     assert fleet.get("pod", "web") is None
     done = fleet.apply(misspelt("web"), arguments=["--validate=warn"])
     assert "warning: " in done.stderr and "restartPolcy" in done.stderr
     assert "restartPolcy" not in fleet.apply(misspelt("other"), arguments=["--validate=ignore"]).stderr
     conditions = {c["type"]: c.get("message", "") for c in fleet.get("pod", "web")["status"]["conditions"]}
-    assert "spec.restartPolcy" in conditions["UnknownFields"]
+    assert all(field in conditions["UnknownFields"] for field in ("spec.restartPolcy", "env[0].vale"))
     assert "spec.restartPolcy: unknown field" in fleet.ctl("describe", "pod", "web").stdout
 
 

@@ -333,7 +333,7 @@ TEST(DecodePod, WarnsAboutUnknownFields) {
             Texts{"spec.restartpolicy: unknown field; did you mean restartPolicy?"});
   EXPECT_EQ(warnings_of(parsed_json(
                 R"({"metadata":{"name":"p"},"extra":1,"spec":{"containers":[{"name":"c","imagee":"x"}]}})")),
-            (Texts{"spec.containers[0].imagee: unknown field; did you mean image?", "extra: unknown field"}));
+            (Texts{"extra: unknown field", "spec.containers[0].imagee: unknown field; did you mean image?"}));
 }
 
 TEST(DecodePod, WarnsAboutUnsupportedFields) {

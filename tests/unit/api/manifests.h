@@ -43,7 +43,7 @@ inline constexpr std::string_view kPodManifest = R"({
                 {"name": "tmp", "emptyDir": {}}, {"name": "conf", "configMap": {"name": "web"}}],
     "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 5, "securityContext": {}, "hostNetwork": false
   },
-  "status": {"nominatedNodeName": "n3", "phase": "Pending", "startTime": "2025-05-01T00:03:26Z", "whatever": 1}
+  "status": {"nominatedNodeName": "n3", "phase": "Pending", "startTime": "2025-05-01T00:03:26Z", "qosClass": "Burstable"}
 })";
 
 }  // namespace berth
