@@ -22,20 +22,25 @@ std::string normalized(const std::string& image) {
   return tagged ? image : image + ":latest";
 }
 
-bool has_image(const Node& node, const std::string& name) {
-  return std::any_of(node.images.begin(), node.images.end(), [&name](const ContainerImage& image) {
-    return std::find(image.names.begin(), image.names.end(), name) != image.names.end();
-  });
+// Null: the node does not have the image.
+const ImageState* find_image(const NodeInfo& node, const std::string& name) {
+  std::size_t index = 0;
+  for (const ContainerImage& image : node.node->images) {
+    for (const std::string& each : image.names) {
+      if (each == name) return &node.images[index];
+      ++index;
+    }
+  }
+  return nullptr;
 }
 
-std::int64_t bytes_there(const std::vector<Container>& containers, const Node& node, const Snapshot& snapshot) {
+std::int64_t bytes_there(const std::vector<Container>& containers, const NodeInfo& node, std::size_t nodes) {
   std::int64_t sum = 0;
   for (const Container& container : containers) {
-    const std::string name = normalized(container.image);
-    const auto image = snapshot.images().find(name);
-    if (image == snapshot.images().end() || !has_image(node, name)) continue;
-    const double spread = static_cast<double>(image->second.nodes) / static_cast<double>(snapshot.nodes().size());
-    sum += static_cast<std::int64_t>(static_cast<double>(image->second.size_bytes) * spread);
+    const ImageState* image = find_image(node, normalized(container.image));
+    if (image == nullptr) continue;
+    const double spread = static_cast<double>(image->nodes) / static_cast<double>(nodes);
+    sum += static_cast<std::int64_t>(static_cast<double>(image->size_bytes) * spread);
   }
   return sum;
 }
@@ -55,9 +60,8 @@ bool ImageLocality::tells_apart(const Pod& a, const Pod& b) const {
 }
 
 Status ImageLocality::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
-  const Snapshot& snapshot = handle_.snapshot();
-  const std::int64_t there =
-      bytes_there(pod.init_containers, *node.node, snapshot) + bytes_there(pod.containers, *node.node, snapshot);
+  const std::size_t nodes = handle_.snapshot().nodes().size();
+  const std::int64_t there = bytes_there(pod.init_containers, node, nodes) + bytes_there(pod.containers, node, nodes);
   const auto containers = static_cast<std::int64_t>(pod.init_containers.size() + pod.containers.size());
   const std::int64_t most = std::max(kMostBytesPerContainer * containers, kLeastBytes + 1);
   score = kMaxScore * (std::clamp(there, kLeastBytes, most) - kLeastBytes) / (most - kLeastBytes);

@@ -50,6 +50,7 @@ NodeInfo& Cache::touch(Index index) {
     entry.info = std::move(copy);
   }
   entry.info->generation = ++generation_;
+  entry.info->images_taken = false;
   if (index != newest_) {
     unlink(index);
     link_newest(index);
@@ -102,6 +103,7 @@ void Cache::set_node(std::shared_ptr<const Node> node) {
     entries_[index].zone = std::move(name);
   }
   note_images(info.node.get(), node.get());
+  info.images_version = -1;  // the names may be in another order
   info.allocatable = to_resources(node->allocatable);
   info.node = std::move(node);
 }
@@ -126,9 +128,22 @@ void Cache::note_images(const Node* before, const Node* after) {
     if (--image->second.nodes == 0) images_.erase(image);
   }
   for (const auto& [name, size] : there) {
-    Snapshot::Image& image = images_.try_emplace(name, Snapshot::Image{size, 0}).first->second;
+    ImageState& image = images_.try_emplace(name, ImageState{size, 0}).first->second;
     ++image.nodes;
   }
+}
+
+// The node's state is about to be in a snapshot. Another snapshot may have it already: then it stays.
+void Cache::take_images(NodeInfo& info) const {
+  if (info.images_taken) return;
+  info.images_taken = true;
+  if (info.images_version == images_changed_) return;
+  info.images_version = images_changed_;
+  std::vector<ImageState> states;
+  for (const ContainerImage& image : info.node->images) {
+    for (const std::string& name : image.names) states.push_back(images_.at(name));
+  }
+  info.images = states.empty() ? Shared<std::vector<ImageState>>() : Shared(std::move(states));
 }
 
 void Cache::remove_node(const std::string& name) {

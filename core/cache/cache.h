@@ -38,12 +38,8 @@ class Snapshot {
   // The same by column. Built at the first call and kept up to date from then on; a label's column is built when it is
   // first read.
   NodeColumns& columns() const;
-  // Images on nodes, by name.
-  struct Image {
-    std::int64_t size_bytes = 0;  // as reported by the first node that had it
-    std::int64_t nodes = 0;
-  };
-  const std::map<std::string, Image>& images() const { return images_; }
+  // Whether any node had an image when a node last changed.
+  bool has_images() const { return has_images_; }
   // The index in nodes(); nodes().size(): no such node.
   std::size_t index_of(std::string_view node) const;
   // Nodes were added, removed or reordered. `from`: the old index by new index, kNew for a node that is new.
@@ -72,8 +68,6 @@ class Snapshot {
   static constexpr std::size_t kMovesKept = 8;
   const std::deque<Change>& changes() const { return changes_; }
   std::int64_t changes_made() const { return changes_made_; }
-  // Grows with images().
-  std::int64_t images_changed() const { return images_changed_; }
   // Pods on nodes with any term of affinity or anti-affinity to pods.
   std::int64_t pods_with_affinity() const { return pods_with_affinity_; }
 
@@ -95,8 +89,7 @@ class Snapshot {
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;
   std::size_t loosened_ = 0;  // how often nodes came, went or changed their zone since the order was Cache::order()
-  std::int64_t images_changed_ = -1;
-  std::map<std::string, Image> images_;
+  bool has_images_ = false;
 };
 
 class Cache {
@@ -149,6 +142,7 @@ class Cache {
   void add_to(Index node, const std::shared_ptr<const Pod>& pod);
   void take_from(Index node, std::string_view uid);
   void note_images(const Node* before, const Node* after);
+  void take_images(NodeInfo& info) const;
   // A node, in the list of all nodes by generation: a snapshot reads those that are newer than it.
   struct Entry {
     std::string name;  // empty: free
@@ -187,8 +181,8 @@ class Cache {
   static constexpr std::size_t kStructuralKept = 16;
   std::deque<Structural> structural_;  // the last, up to structure_
   std::int64_t pods_with_affinity_ = 0;
-  std::map<std::string, Snapshot::Image> images_;
-  std::int64_t images_changed_ = 0;  // grows with images_
+  std::map<std::string, ImageState> images_;  // by name
+  std::int64_t images_changed_ = 0;           // grows with images_
   // States that no snapshot refers to any more; reused for the next ones.
   static constexpr std::size_t kSpare = 16;
   mutable std::vector<std::shared_ptr<NodeInfo>> spare_;

@@ -101,15 +101,13 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
     if (entry.info->node == nullptr) continue;
     const std::size_t at = snapshot.index_by_number_[index];
     std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
+    take_images(*entry.info);
     if (node == entry.info) continue;
     if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
     std::shared_ptr<const NodeInfo> dropped = snapshot.note({at, std::exchange(node, entry.info), nullptr});
     if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
   }
-  if (snapshot.images_changed_ != images_changed_) {
-    snapshot.images_ = images_;
-    snapshot.images_changed_ = images_changed_;
-  }
+  snapshot.has_images_ = !images_.empty();
   snapshot.pods_with_affinity_ = pods_with_affinity_;
   snapshot.generation_ = generation_;
 }

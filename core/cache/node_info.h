@@ -39,6 +39,12 @@ Resources pod_requests_for_scoring(const Pod& pod);
 // (noderesources/resource_allocation.go), while pods on nodes count as above.
 Resources container_requests_for_scoring(const Pod& pod);
 
+// An image that a node has, as ImageLocality counts it.
+struct ImageState {
+  std::int64_t size_bytes = 0;  // as reported by the first node that had it
+  std::int64_t nodes = 0;       // how many have it
+};
+
 struct NodeInfo {
   std::shared_ptr<const Node> node;  // null: the node is unknown, but pods on it are known ("ghost")
   std::vector<std::shared_ptr<const Pod>> pods;
@@ -53,6 +59,11 @@ struct NodeInfo {
   // Requests of release-list entries: the pod is gone, but they still count against the node (rule P6). Key: uid/epoch.
   Shared<std::map<std::string, Resources>> charges;
   std::int64_t generation = 0;  // grows with each change of this node
+  // For each name of each image in node->images, in that order: as it was when a snapshot first took this state. As
+  // upstream, a node does not learn that others have its image until it changes (NodeInfo.SnapshotConcrete).
+  Shared<std::vector<ImageState>> images;
+  std::int64_t images_version = -1;  // Cache's own: of `images`
+  bool images_taken = false;         // the same: `images` are those of this generation
 
   const std::string& name() const;
   // What counts against the number of pods that the node takes.

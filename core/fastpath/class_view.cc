@@ -45,11 +45,10 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   if (undeclared_.all) return declined::kNothingDeclared;
   const auto& changes = snapshot.changes();
   const auto behind = snapshot.changes_made() - changes_made_;
-  bool holds = begun_ && images_changed_ == snapshot.images_changed() &&
-               behind <= static_cast<std::int64_t>(changes.size()) &&
+  bool holds = begun_ && behind <= static_cast<std::int64_t>(changes.size()) &&
                std::all_of(summing_.begin(), summing_.end(),
                            [this](const SummingPlugin* plugin) { return plugin->sums_hold(state_, pod_); });
-  if (holds && behind > 0 && !snapshot.images().empty()) {
+  if (holds && behind > 0 && snapshot.has_images()) {
     // The spread of an image depends on the number of nodes.
     holds = std::all_of(changes.end() - behind, changes.end(),
                         [](const auto& each) { return each.kind == Snapshot::Change::Kind::replaced; });
@@ -103,7 +102,6 @@ bool ClassView::ask_class(const Snapshot& snapshot) {
 bool ClassView::begin(const Snapshot& snapshot) {
   why_not_begun_ = declined::kBroke;
   if (!ask_class(snapshot)) return false;
-  images_changed_ = snapshot.images_changed();
   is_changed_.assign(snapshot.nodes().size(), 0);
   candidates_.reset(snapshot.nodes().size());
   rejected_.reset(snapshot.nodes().size());

@@ -137,7 +137,6 @@ class ClassView {
     Status status;
   };
   std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by index
-  std::int64_t images_changed_ = -1;
   std::int64_t changes_made_ = 0;
   // A group with a feasible node.
   struct Alike {

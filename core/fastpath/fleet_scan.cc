@@ -16,8 +16,7 @@ template <class Kept, class AskOne, class AskAll>
 bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all) {
   const auto& changes = snapshot.changes();
   const std::int64_t behind = snapshot.changes_made() - kept.changes_made;
-  bool holds = kept.values.size() == snapshot.nodes().size() && kept.images_changed == snapshot.images_changed() &&
-               behind <= static_cast<std::int64_t>(changes.size());
+  bool holds = kept.values.size() == snapshot.nodes().size() && behind <= static_cast<std::int64_t>(changes.size());
   holds = holds && std::all_of(changes.end() - behind, changes.end(), [&](const Snapshot::Change& change) {
             if (change.kind != Snapshot::Change::Kind::replaced) return false;
             if (!ask_one(change.index, kept.values[change.index])) return false;
@@ -34,7 +33,6 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
     kept.uniform = std::equal(kept.values.begin() + 1, kept.values.end(), kept.values.begin());
   }
   kept.changes_made = snapshot.changes_made();
-  kept.images_changed = snapshot.images_changed();
   return true;
 }
 

@@ -28,8 +28,7 @@ class NodeAnswers {
     Values values;
     // All are equal, so that they need not be read one by one; false: they may differ.
     bool uniform = false;
-    std::int64_t changes_made = 0;    // of the snapshot that they are of
-    std::int64_t images_changed = 0;  // the same
+    std::int64_t changes_made = 0;  // of the snapshot that they are of
   };
   static constexpr std::size_t kKept = 4;
   // The results for this pod, which become the first ones; new ones are empty.

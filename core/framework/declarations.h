@@ -37,7 +37,7 @@ struct Pod;
 enum class Reads {
   anything,         // not declared: called again for every pod
   node,             // Filter, Score: the node and what is placed on it; PreFilter, PreScore: the class alone
-  node_and_images,  // the same, and Snapshot::images() and the number of nodes
+  node_and_images,  // the same, and the number of nodes while any has images
   sums,             // sums over all nodes; the plugin is a SummingPlugin
   objects,          // PreFilter, Filter: as `node`, and objects whose changes it reports; it is a TrackingPlugin
 };

@@ -214,19 +214,43 @@ TEST(Snapshot, CountsTheNodesOfAnImageAndTakesTheSizeOfTheFirst) {
     cache.set_node(share(std::move(reported)));
     cache.update_snapshot(snapshot);
   };
+  const auto image = [&snapshot](const std::string& node, std::size_t at = 0) {
+    return snapshot.find(node)->images[at];
+  };
   report("n1", {{{"a:1", "a@sha256:1"}, 100}, {{"a:1"}, 300}});
+  EXPECT_EQ(snapshot.find("n1")->images.size(), 3u) << "one for each name";
   report("n2", {{{"a:1"}, 200}});
-  EXPECT_EQ(snapshot.images().at("a:1").nodes, 2) << "once for each node";
-  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 100);
+  EXPECT_EQ(image("n2").nodes, 2) << "once for each node";
+  EXPECT_EQ(image("n2").size_bytes, 100);
+  EXPECT_EQ(image("n1").nodes, 1) << "n1 has not changed";
   report("n1", {{{"a:1"}, 150}});
-  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 100) << "n2 had it meanwhile";
-  EXPECT_FALSE(snapshot.images().contains("a@sha256:1"));
+  EXPECT_EQ(image("n1").size_bytes, 100) << "n2 had it meanwhile";
+  EXPECT_EQ(image("n1").nodes, 2);
   cache.remove_node("n2");
   report("n1", {{{"a:1"}, 170}});
-  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 170) << "nobody else had it meanwhile";
-  EXPECT_EQ(snapshot.images().at("a:1").nodes, 1);
+  EXPECT_EQ(image("n1").size_bytes, 170) << "nobody else had it meanwhile";
+  EXPECT_EQ(image("n1").nodes, 1);
+  EXPECT_TRUE(snapshot.has_images());
   report("n1", {});
-  EXPECT_TRUE(snapshot.images().empty());
+  EXPECT_TRUE(snapshot.find("n1")->images.empty());
+  EXPECT_FALSE(snapshot.has_images());
+}
+
+TEST(Snapshot, OfAnotherTimeLeavesTheCountsOfImagesThatOneHasAlready) {
+  Cache cache;
+  Snapshot first, second;
+  const auto report = [&](const std::string& node) {
+    Node reported = make_node(node);
+    reported.images = {{{"a:1"}, 100}};
+    cache.set_node(share(std::move(reported)));
+  };
+  report("n1");
+  cache.update_snapshot(first);
+  report("n2");
+  cache.update_snapshot(second);
+  EXPECT_EQ(first.find("n1")->images[0].nodes, 1);
+  EXPECT_EQ(second.find("n1")->images[0].nodes, 1) << "as the other one has it";
+  EXPECT_EQ(second.find("n2")->images[0].nodes, 2);
 }
 
 TEST(Snapshot, FollowsNodesThatComeAndGo) {

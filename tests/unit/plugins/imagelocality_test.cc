@@ -78,6 +78,27 @@ TEST_F(ImageLocalityTest, UsesTheSizeFromTheNodeThatHadTheImageFirst) {
   EXPECT_EQ(score({"a:1"}, "n2"), 100) << "the image was always on some node";
 }
 
+TEST_F(ImageLocalityTest, CountsTheNodesOfAnImageAsTheyWereWhenTheNodeLastChanged) {
+  const std::vector<ContainerImage> image{{{"a:1"}, 800 * kMebibyte}};
+  add_node("b", {});
+  add_node("a", image);
+  EXPECT_EQ(score({"a:1"}, "a"), 38) << "100 x (400 - 23) / (1000 - 23)";
+  add_node("b", image);
+  EXPECT_EQ(score({"a:1"}, "a"), 38) << "a has not changed since b pulled the image";
+  EXPECT_EQ(score({"a:1"}, "b"), 79) << "100 x (800 - 23) / (1000 - 23)";
+  ASSERT_TRUE(cache_.assume(share(make_pod("other")), "a").is_success());
+  EXPECT_EQ(score({"a:1"}, "a"), 38) << "no snapshot was taken";
+  cache_.update_snapshot(handle_.snapshot_of_test);
+  EXPECT_EQ(score({"a:1"}, "a"), 79);
+}
+
+TEST_F(ImageLocalityTest, FindsImagesThatANodeNamesInAnotherOrder) {
+  add_node("n1", {{{"a:1"}, 1000 * kMebibyte}, {{"b:1"}, 23 * kMebibyte}});
+  add_node("n1", {{{"b:1"}, 23 * kMebibyte}, {{"a:1"}, 1000 * kMebibyte}});
+  EXPECT_EQ(score({"a:1"}, "n1"), 100);
+  EXPECT_EQ(score({"b:1"}, "n1"), 0);
+}
+
 TEST_F(ImageLocalityTest, AllowsNoArguments) {
   EXPECT_FALSE(ImageLocality::make(*Json::parse(R"({"speed":1})"), handle_).has_value());
   EXPECT_TRUE(ImageLocality::make(Json::object(), handle_).has_value());
