@@ -137,38 +137,30 @@ void NodeRegistry::tell(const std::string& node, const char* type, const char* r
 }
 
 void NodeRegistry::refresh_local_volumes(const std::string& node) {
+  const std::vector<PersistentVolume> volumes = local_volumes(node, context_.nodes.find(node)->facts.json());
   std::set<std::string> offered;
-  std::map<std::string, std::string> names;  // by path
-  for (PersistentVolume& volume : local_volumes(node, context_.nodes.find(node)->facts.json())) {
-    offered.insert(volume.metadata.name);
-    const std::string& first = names.emplace(volume.local_path, volume.metadata.name).first->second;
-    if (auto known = context_.objects.volume(volume.metadata.name);
-        known != nullptr && known->local_path == volume.local_path && known->capacity == volume.capacity) {
-      continue;
-    }
-    if (auto known = context_.objects.volume(volume.metadata.name); known != nullptr && !is_offered_by(*known, node)) {
-      // Node "a" with volume "b-c" and node "a-b" with volume "c" make one name: the first keeps it.
-      log_refused(context_.log, "volume " + volume.metadata.name,
-                  "node " + node + " offers it, but it is not that node's");
-      continue;
-    }
-    if (first != volume.metadata.name) {
-      log_refused(context_.log, "volume " + volume.metadata.name,
-                  "its path " + volume.local_path + " on node " + node + " is that of volume " + first +
-                      " already; give each volume a directory of its own");
-      continue;
-    }
-    Result<Accepted> accepted = parts_.admission.accept(Kind::persistent_volume, volume.manifest, {});
-    if (accepted) continue;
-    log_refused(context_.log, "volume " + volume.metadata.name, accepted.error().message());
-    if (accepted.error().code() == Code::unschedulable) volumes_refused_.insert(node);
-  }
+  for (const PersistentVolume& volume : volumes) offered.insert(volume.metadata.name);
+  // First, since another one may have its directory now.
   const std::string prefix = node + "-";
   for (const std::string& name : context_.objects.keys(Kind::persistent_volume)) {
     if (!name.starts_with(prefix) || offered.contains(name)) continue;
     auto volume = context_.objects.volume(name);
     if (!is_offered_by(*volume, node) || volume->phase != "Available" || parts_.volumes.is_reserved(name)) continue;
     parts_.changes.erase(Kind::persistent_volume, name);
+  }
+  for (const PersistentVolume& volume : volumes) {
+    auto known = context_.objects.volume(volume.metadata.name);
+    if (known != nullptr && known->local_path == volume.local_path && known->capacity == volume.capacity) continue;
+    if (known != nullptr && !is_offered_by(*known, node)) {
+      // Node "a" with volume "b-c" and node "a-b" with volume "c" make one name: the first keeps it.
+      log_refused(context_.log, "volume " + volume.metadata.name,
+                  "node " + node + " offers it, but it is not that node's");
+      continue;
+    }
+    Result<Accepted> accepted = parts_.admission.accept(Kind::persistent_volume, volume.manifest, {});
+    if (accepted) continue;
+    log_refused(context_.log, "volume " + volume.metadata.name, accepted.error().message());
+    if (accepted.error().code() == Code::unschedulable) volumes_refused_.insert(node);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "core/api/service.h"
 #include "core/check.h"
 #include "core/objects/accepting.h"
+#include "core/objects/volume_directories.h"
 
 namespace berth {
 
@@ -95,6 +96,20 @@ void ObjectAdmission::tell_of_claim(const std::string& key) const {
                           {}});
 }
 
+Status ObjectAdmission::check_directory(const PersistentVolume& volume, bool from_topic, Warnings& warnings) const {
+  const std::string& name = volume.metadata.name;
+  if (const auto known = context_.objects.volume(name);
+      known != nullptr && known->local_path == volume.local_path && known->node_affinity == volume.node_affinity) {
+    return {};
+  }
+  const auto shared = find_shared_directory(volume, context_.objects, context_.nodes);
+  if (!shared) return {};
+  if (!from_topic) return Status::error("spec.local.path: " + shared->text());
+  warnings.push_back("spec.local.path: " + shared->text());
+  context_.events.record({Kind::persistent_volume, name, "Warning", "SharedDirectory", shared->text(), {}});
+  return {};
+}
+
 // Decodes, and stores if wanted; `accepted` then tells of it.
 Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string& expected_key, Stores stores,
                              Accepted& accepted) {
@@ -107,6 +122,8 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
       if (decoded->local_path.empty()) {
         return Status::error("spec.local.path: is missing; only volumes on a node's own disk can be bound");
       }
+      const Status may = check_directory(*decoded, !expected_key.empty(), accepted.warnings);
+      if (!may.is_success()) return may;
     }
     if (decoded->metadata.uid.empty() && stores == Stores::yes) {
       decoded->metadata.uid = context_.random.hex_id();

@@ -26,7 +26,9 @@ class ObjectAdmission {
       : context_(context), volumes_(volumes), changes_(changes) {}
 
   // `expected_key`: the name that the topic says; empty: any. An error names the field and changes nothing;
-  // Code::unschedulable means that there is no capacity for new objects.
+  // Code::unschedulable means that there is no capacity for new objects. A volume whose directory is another's already
+  // is refused, but one from a topic is taken with a warning and an event: it may have been taken by an earlier
+  // gateway.
   Result<Accepted> accept(Kind kind, const Json& object, const std::string& expected_key);
   // What accept() would answer, without a uid for what has none; changes nothing.
   Result<Accepted> check(Kind kind, const Json& object);
@@ -36,6 +38,8 @@ class ObjectAdmission {
   Status may_take(Kind kind, const std::string& key) const;
   Status keep(Kind kind, const Json& manifest, const std::string& expected_key, Stores stores, Accepted& accepted);
   void tell_of_claim(const std::string& key) const;
+  // The error, or none; a volume from a topic gets a warning instead.
+  Status check_directory(const PersistentVolume& volume, bool from_topic, Warnings& warnings) const;
   Json with_owned_fields(Kind kind, const std::string& key, Json manifest) const;
 
   const PlacementContext& context_;
