@@ -28,6 +28,7 @@ QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|[kMGTPE]|[KMGTPE]i)?")
 SCALE = {None: 1, "m": Fraction(1, 1000), **{unit: 1000 ** n for n, unit in enumerate("kMGTPE", 1)},
          **{unit + "i": 1024 ** n for n, unit in enumerate("KMGTPE", 1)}}
 BAD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what reading a bad message raises
+FEATURES = []  # of transports/README.md, "Features", all of which undone_of() and why_not() reject
 ZERO = [0, 0]  # no epoch; epochs are lists [term, counter], which compare as they should
 
 
@@ -84,14 +85,20 @@ def host_ports(pod):
 
 
 def undone_of(spec):
-    """A member that asks for what this agent does not do: it rejects rather than run with fewer restrictions; empty: none."""
+    """Members that ask for what this agent does not do: it rejects rather than run something else; empty: none."""
     pod = ("securityContext", "activeDeadlineSeconds", "hostAliases", "runtimeClassName")
     container = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "securityContext")
     asked = [f"spec.{member}" for member in pod if spec.get(member)]
     for number, each in enumerate(spec["containers"]):
         asked += [f"spec.containers[{number}].{member}" for member in container if each.get(member)]
-        if each.get("resources", {}).get("limits"):
+        if any("/" not in resource for resource in each.get("resources", {}).get("limits") or {}):
             asked.append(f"spec.containers[{number}].resources.limits")
+        sources = [variable["valueFrom"] for variable in each.get("env", []) if variable.get("valueFrom")]
+        fields = [source.get("fieldRef", {}).get("fieldPath", "") for source in sources]
+        if each.get("envFrom") or not all(field.startswith("metadata.") or field == "spec.nodeName" for field in fields):
+            asked.append(f"spec.containers[{number}].env from elsewhere")
+        if not each.get("command") and re.search("^$|[@:]", each.get("image", "").rpartition("/")[2]):
+            asked.append(f"spec.containers[{number}].image without command")
     return ", ".join(asked)
 
 
@@ -210,7 +217,7 @@ class Agent:
         self.sequence += 1
         self.publish(self.topic("state"), self.about(
             sequence=str(self.sequence), heartbeatMs="5000", protocol="1.1", labels={}, taints=[], allocatable=self.capacity,
-            images=[], volumes=[]))
+            images=[], volumes=[], features=FEATURES))
         for uid in self.slots:
             self.publish_status(uid)
 

@@ -1,6 +1,7 @@
 """Rules N1 to N5 and P10, request by request."""
 
 import json
+import re
 
 from kit import GATEWAY, NODE, STORE, epoch, need, order
 from waiting import wait_until
@@ -326,6 +327,32 @@ def check_junk_is_dropped_and_harms_nothing(device):
     need(device.program.alive(), "and lives")
     need(not [a for a in device.all_answers() if a.get("uid") == "u2"], "what is invalid is dropped, not answered")
     need(device.ask("Bind", epoch(5), "u1")["type"] == "Bound", "and its slot is what it was")
+
+
+FEATURES = {  # of a container
+    "probes": {"livenessProbe": {"tcpSocket": {"port": 80}}},
+    "lifecycle": {"lifecycle": {"preStop": {"exec": {"command": ["/bin/true"]}}}},
+    "limits": {"resources": {"limits": {"memory": "8Mi"}}},
+    "securityContext": {"securityContext": {"runAsUser": 1000}},
+    "secrets": {"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]},
+    "configMaps": {"envFrom": [{"configMapRef": {"name": "c"}}]},
+}
+
+
+def check_n2_what_asks_for_a_feature_that_the_device_does_not_list_is_rejected(device):
+    listed = device.reported().get("features")
+    if listed is None:
+        return  # then a pod that asks for it may be placed there, and only its manifest tells
+    need(len(listed) == len(set(listed)) <= 64 and all(re.fullmatch(r"[A-Za-z0-9._/-]{1,128}", name) for name in listed),
+         "features are at most 64 names", listed)
+    for feature, members in FEATURES.items():
+        if feature in listed:
+            continue
+        uid = "u-" + feature.lower()
+        manifest = device.manifest(uid, uid)
+        manifest["spec"]["containers"][0].update(members)
+        answer = device.pre_bind(epoch(5), uid, manifest)
+        need(answer["type"] == "Rejected" and answer["reason"], f"{feature} is not listed", answer)
 
 
 def check_a_manifest_that_cannot_be_read_is_rejected(device):

@@ -29,7 +29,7 @@ def test_berth_agent_keeps_the_protocol():
 
 def test_the_example_in_python_keeps_the_protocol():
     code, output = play("--", *EXAMPLE)
-    assert code == 0 and re.search(r"^5\d passed, 0 failed$", output, re.M), output
+    assert code == 0 and re.search(r"^6\d passed, 0 failed$", output, re.M), output
 
 
 def broken(tmp_path, right, wrong):
@@ -39,6 +39,12 @@ def broken(tmp_path, right, wrong):
     path = tmp_path / "broken.py"
     path.write_text(text.replace(right, wrong), encoding="utf-8")
     return [sys.executable, path, *EXAMPLE[1:]]
+
+
+def test_a_device_that_takes_what_it_does_not_list_among_its_features_fails(tmp_path):
+    command = broken(tmp_path, 'asked.append(f"spec.containers[{number}].env from elsewhere")', "pass")
+    code, output = play("-k", "asks for a feature", "--", *command)
+    assert code == 1 and "secrets is not listed" in output, output
 
 
 def test_a_device_that_answers_before_it_has_saved_fails_the_crash_checks(tmp_path):
