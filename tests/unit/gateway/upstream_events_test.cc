@@ -56,5 +56,25 @@ TEST_F(UpstreamEvents, ACordonedNodeHasTheTaintOfOne) {
   EXPECT_EQ(taints(), 0u);
 }
 
+// schedule_one.go handleBindingCycleError: AssignedPodDelete of the assumed pod.
+TEST_F(UpstreamEvents, AFailedBindingWakesWhomTheDeleteOfThatPodWould) {
+  apply(pod("refused", "refused", "600Mi"));
+  ASSERT_EQ(phase("refused"), Phase::prebind);
+  apply(pod("waits", "waits", "900Mi"));
+  apply(pod("elsewhere", "elsewhere", "64Mi", R"(,"nodeSelector":{"disk":"none"})"));
+  const auto attempts = [this](const std::string& uid) {
+    const QueuedPod* queued = gateway->scheduler().queue().find(uid);
+    return queued == nullptr ? 0 : queued->attempts;
+  };
+  ASSERT_EQ(attempts("waits"), 1) << "no room beside the other one";
+  ASSERT_EQ(attempts("elsewhere"), 1);
+  Answer rejected = answer_to(*request("n1"), AnswerType::rejected);
+  rejected.reason = "not today";
+  answer("n1", rejected);
+  advance(15'000);
+  EXPECT_EQ(phase("waits"), Phase::prebind) << "it has the room now";
+  EXPECT_EQ(attempts("elsewhere"), 1) << "no plugin that rejected it is woken by the delete of a pod";
+}
+
 }  // namespace
 }  // namespace berth
