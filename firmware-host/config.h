@@ -85,8 +85,8 @@ struct GatewaySettings {
   std::string gateway = "gateway";
   std::string state_dir = "/var/lib/berth";
   std::optional<BrokerSettings> broker;  // unset: the embedded broker
-  // broker.signing_socket: where devices' renewals are signed (gateway/signing.h); empty: an operator renews them
-  std::string signing_socket;
+  // broker.signing_socket: where devices' renewals are signed (gateway/signing.h), if it is there
+  std::string signing_socket = "/run/berth-signing.sock";
   EmbeddedBrokerSettings embedded_broker;
   std::vector<ClientSettings> clients;   // of the embedded broker; identities are unique
   std::vector<std::string> known_nodes;  // must answer before adopt mode ends

@@ -99,22 +99,40 @@ Result<Accepted> Orders::apply_node_overlay(const Json& object, const std::strin
   return accepted;
 }
 
+// Nodes that have not answered yet may run it.
+void Orders::note_deleted(const std::string& uid_or_key) {
+  constexpr std::size_t kMax = 1'000;
+  const Identity& identity = *context_.identity;
+  if (!identity.adopting && identity.late.empty()) return;
+  if (identity.deleted.size() < kMax) context_.identity.insert(&Identity::deleted, uid_or_key);
+}
+
+std::string Orders::why_unknown(Kind kind) const {
+  const Identity& identity = *context_.identity;
+  const std::set<std::string>& nodes = identity.adopting ? identity.adopt_nodes : identity.late;
+  if (kind != Kind::pod || nodes.empty()) return {};
+  std::string text;
+  for (const std::string& node : nodes) text += (text.empty() ? "" : ", ") + node;
+  return "; what these nodes run is not known yet, and is ended if it has that name: " + text;
+}
+
 Status Orders::remove(Kind kind, const std::string& key, const std::string& uid) {
   const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
   const Json manifest = context_.objects.manifest(kind, key);
   // The name may be another pod's by now; the workload is still that uid's.
   if (kind == Kind::pod && !uid.empty() && context_.objects.pods().find_by_uid(uid) == nullptr) {
     const bool released = placement_.releases().release_orphans(uid);
-    if (context_.identity->adopting) context_.identity.insert(&Identity::deleted, uid);
+    note_deleted(uid);
     if (released) return Status::ok();
   }
   // By name alone, all of that name is meant.
   if (kind == Kind::pod && uid.empty()) {
     const std::vector<std::string> orphans = placement_.releases().orphans_named(key);
     for (const std::string& orphan : orphans) placement_.releases().release_orphan(orphan);
+    note_deleted(key);
     if (!orphans.empty() && manifest.is_null()) return Status::ok();
   }
-  if (manifest.is_null()) return Status::error(what + " not found");
+  if (manifest.is_null()) return Status::error(what + " not found" + why_unknown(kind));
   if (PodEntry* entry = kind == Kind::pod ? context_.objects.pods().find(key) : nullptr; entry != nullptr) {
     // The pod that waits for the name goes too, unless the delete is meant for the old one only.
     const std::string waiting = uid_of(entry->successor.json());

@@ -23,6 +23,10 @@ class Orders {
   Status remove(Kind kind, const std::string& key, const std::string& uid);
 
  private:
+  // While nodes have not answered: what was deleted by uid or by name is ended when they list it.
+  void note_deleted(const std::string& uid_or_key);
+  // Which nodes may run a pod of which there is no object; empty: none.
+  std::string why_unknown(Kind kind) const;
   Json with_uid_of_orphan(const Json& object) const;
   Result<Accepted> apply_pod(const Json& object, const std::string& expected_key, bool recreate);
   Result<Accepted> check_node_overlay(const Json& object, const std::string& expected_key) const;

@@ -22,6 +22,9 @@ struct Epoch {
 std::string to_text(const Epoch& epoch);
 Result<Epoch> parse_epoch(std::string_view text);
 
+// Terms are below; no fault uses them up, but somebody may say so.
+inline constexpr std::uint64_t kTermMax = std::uint64_t{1} << 62;
+
 // Identifies the store of the gateway that sends. The same term with another store id is another gateway.
 struct GatewayId {
   std::uint64_t term = 0;

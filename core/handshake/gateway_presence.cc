@@ -75,6 +75,7 @@ Result<Leader> decode_leader(std::string_view payload) {
   leader.machine = fields.id("machine");
   leader.id = {fields.u64("term"), fields.id("storeId")};
   if (!fields.ok()) return fields.status();
+  if (leader.id.term >= kTermMax) return Status::error("term: must be less than 2^62");
   return leader;
 }
 

@@ -28,7 +28,7 @@ struct Identity {
   std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else
   std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
   std::set<std::string> twins;    // "<node>/<incarnation>/<machine>": of one of two live devices, with a placement (D5)
-  std::set<std::string> deleted;  // uids that the operator deleted in adopt mode, before a node reported them
+  std::set<std::string> deleted;  // uids and names of pods that the operator deleted before a node reported them
   std::set<std::string> withdrawn;  // uids of pods that are gone while the broker may retain their order
   bool statuses_unread = false;     // an earlier store's gateway may have left statuses of objects that are gone
 };

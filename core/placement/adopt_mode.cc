@@ -81,6 +81,7 @@ void AdoptMode::follow() {
 
 void AdoptMode::note_answered(const std::string& node) {
   if (context_.identity.erase(&Identity::late, node)) parts_.adoption.settle_names();
+  forget_deleted();
   if (!context_.identity->adopting) return;
   parts_.nodes.adopted().insert(node);
   context_.identity.edit().adopt_nodes.erase(node);
@@ -113,11 +114,18 @@ std::set<std::string> AdoptMode::end_by_operator() {
   return unanswered;
 }
 
+// Nobody is left who could run what was deleted without being known.
+void AdoptMode::forget_deleted() {
+  const Identity& identity = *context_.identity;
+  if (!identity.adopting && identity.late.empty() && !identity.deleted.empty())
+    context_.identity.edit().deleted.clear();
+}
+
 // Pods are placed again, and deletes that waited for the listings are carried out.
 void AdoptMode::end() {
   Identity& identity = context_.identity.edit();
   identity.adopting = identity.rolled_back = identity.followed = identity.awaits_operator = false;
-  identity.deleted.clear();
+  forget_deleted();
   parts_.nodes.adopted().clear();
   context_.log.write(Level::info, "adopt mode has ended; placing pods again", {});
   parts_.pods.finish_removals(true);

@@ -48,6 +48,7 @@ class AdoptMode {
   bool is_over() const;
   void end_being_new(const std::string& node, const std::string& why);
   void end();
+  void forget_deleted();
 
   const PlacementContext& context_;
   Parts parts_;

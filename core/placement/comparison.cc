@@ -197,7 +197,10 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
 // Nothing of it was started, or it was told to end: by the operator, lately or before the store or the device's went
 // back (P16), or by a gateway that knew more.
 bool Comparison::is_ending(const SlotReport& slot) const {
-  if (context_.identity->deleted.contains(slot.uid) || context_.mirror.past().is_gone(slot.uid)) return true;
+  const std::set<std::string>& deleted = context_.identity->deleted;
+  if (deleted.contains(slot.uid) || context_.mirror.past().is_gone(slot.uid)) return true;
+  const PodEntry* entry = context_.objects.pods().find_by_uid(slot.uid);
+  if (entry == nullptr && !deleted.empty() && deleted.contains(Adoption::name_of(slot))) return true;
   return slot.state != SlotState::running && slot.state != SlotState::finished;
 }
 

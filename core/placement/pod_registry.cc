@@ -46,6 +46,7 @@ void PodRegistry::create(const std::shared_ptr<const Pod>& pod) {
   context_.mirror.publish_accepted(entry);
   context_.publisher.mark(Kind::pod, key);
   context_.identity.erase(&Identity::deleted, pod->uid());
+  context_.identity.erase(&Identity::deleted, key);
   context_.identity.erase(&Identity::withdrawn, pod->uid());
   context_.mirror.past().note_back(pod->uid());
   parts_.releases.list_nodes_of_orphans(pod->uid());

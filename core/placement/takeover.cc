@@ -8,8 +8,6 @@ namespace berth {
 
 namespace {
 
-constexpr std::uint64_t kMaxTerm = std::uint64_t{1} << 62;  // no fault uses the terms up; a device may say so
-
 void forget_old(std::vector<Millis>& times, Millis now) {
   std::erase_if(times, [now](Millis at) { return now - at >= NodeLimits::kWindowMs; });
 }
@@ -85,7 +83,7 @@ void Takeover::take_proof(const std::string& node, const GatewayId& obeyed, std:
 
 void Takeover::take_node(const Answer& answer) {
   const std::string& node = answer.node;
-  if (answer.gateway_id.term >= kMaxTerm) {
+  if (answer.gateway_id.term >= kTermMax) {
     return parts_.nodes.quarantine(node, Hold::term,
                                    "it obeys store " + answer.gateway_id.store_id + " under term " +
                                        std::to_string(answer.gateway_id.term) +

@@ -284,14 +284,14 @@ void VolumeBinder::pass_on_claims(const Row& ended) {
   for (const BoundVolume& left : ended.volumes) {
     const auto claim = context_.objects.claim(left.claim);
     if (claim == nullptr || claim->phase != "Bound" || claim->volume_name != left.volume) continue;
-    for (const auto& [uid, binding] : state_.bindings) {
-      const Row& other = binding.row;
-      if (other.uid == ended.uid || other.phase != Phase::bound) continue;
-      const auto has = std::find_if(other.volumes.begin(), other.volumes.end(), [&](const BoundVolume& bound_volume) {
+    for (const auto& [holder, awaited] : awaited_) {  // that the claim is bound to another volume is awaited to change
+      const auto binding = state_.bindings.find(holder);
+      if (binding == state_.bindings.end() || binding->second.row.phase != Phase::bound) continue;
+      const auto has = std::find_if(awaited.begin(), awaited.end(), [&](const BoundVolume& bound_volume) {
         return bound_volume.claim == left.claim && bound_volume.volume != left.volume;
       });
-      if (has == other.volumes.end()) continue;
-      move_claim(other, *has);
+      if (has == awaited.end()) continue;
+      move_claim(binding->second.row, *has);
       bind(*has);
       break;
     }

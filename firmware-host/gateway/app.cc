@@ -107,8 +107,7 @@ class GatewayApp {
 
   int start_broker() {
     if (settings_.broker) {
-      if (!settings_.signing_socket.empty())
-        issuer_ = std::make_unique<SigningClient>(loop_.context(), clock_, timers_, settings_.signing_socket);
+      issuer_ = std::make_unique<SigningClient>(loop_.context(), clock_, timers_, settings_.signing_socket);
       return gateway_exit::kOk;
     }
     BrokerOptions options;

@@ -10,6 +10,7 @@
 #include <asio/write.hpp>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "core/api/names.h"
@@ -171,6 +172,9 @@ SigningClient::~SigningClient() {
 }
 
 void SigningClient::issue(const std::string& node, const std::string& request, Done done) {
+  if (!std::filesystem::exists(path_)) {
+    return done({{}, "this gateway does not hold the authority of the broker's certificates", kAgain * 24});
+  }
   Json asked = Json::object();
   asked.set("node", node).set("request", request);
   call_ = std::make_shared<Call>(*this, std::move(done));

@@ -85,7 +85,8 @@ def test_a_device_of_a_packaged_broker_renews_its_certificate(site):
         signing.stop()
 
 
-def test_without_the_service_the_operator_is_told_which_socket_does_not_answer(site):
+def test_without_the_service_the_operator_is_told_what_to_do(site):
     site.start()
-    wait_until(lambda: "signing.sock: No such file or directory" in site.told(), "the reason")
+    wait_until(lambda: "does not hold the authority of the broker's certificates" in site.told(), "the reason")
+    assert "berthctl enroll edge-a --renew" in site.told()
     assert not site.has_renewed()

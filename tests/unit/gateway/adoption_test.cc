@@ -363,6 +363,43 @@ TEST_F(AdoptionTest, TheOperatorSeesOrphansAndEndsThem) {
   EXPECT_NE(remove("web").find("not found"), std::string::npos);
 }
 
+TEST_F(AdoptionTest, ADeleteByNameEndsWhatANodeListsLater) {
+  start_adopting();
+  slots("n1", {});
+  apply(pod("web", "u2"));
+  EXPECT_NE(remove("web").find("deleting"), std::string::npos);
+  slots("n2", {slot("u1", pod("web", "u1"))});
+  ASSERT_FALSE(gateway->identity().adopting);
+  EXPECT_FALSE(has_orphan("u1"));
+  EXPECT_EQ(request("n2")->type, RequestType::release);
+  EXPECT_EQ(request("n2")->uid, "u1");
+}
+
+TEST_F(AdoptionTest, ADeleteByNameEndsWhatANodeListsThatNobodyWaitedFor) {
+  start_adopting();
+  slots("n1", {});
+  api(R"({"op":"adopt","done":true})");
+  ASSERT_FALSE(gateway->identity().adopting);
+  const std::string told = remove("web");
+  EXPECT_NE(told.find("not found; what these nodes run is not known yet, and is ended if it has that name: n2"),
+            std::string::npos)
+      << told;
+  slots("n2", {slot("u1", pod("web", "u1"))});
+  EXPECT_EQ(request("n2")->type, RequestType::release);
+  EXPECT_EQ(uid_of_pod("web"), "");
+  EXPECT_TRUE(gateway->identity().deleted.empty()) << "nobody is left who could run it";
+}
+
+TEST_F(AdoptionTest, WhatIsAppliedAgainIsDeletedNoLonger) {
+  start_adopting();
+  slots("n1", {});
+  remove("web");
+  apply(without_uid("web"));
+  slots("n2", {slot("u1", pod("web", "u1"))});
+  EXPECT_EQ(uid_of_pod("web"), "u1");
+  EXPECT_EQ(phase("u1"), Phase::bound);
+}
+
 TEST_F(AdoptionTest, AnApplyByNameIsAnUpdateOfTheOrphan) {
   start_adopting();
   slots("n1", {slot("u1", pod("web", "u1", "64Mi", R"(,"schedulerName":"gone")"))});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/handshake/fields.h"
+#include "core/handshake/gateway_presence.h"
 
 namespace berth {
 namespace {
@@ -38,6 +39,17 @@ TEST(Id, IsSafeInAFileName) {
   }
   EXPECT_TRUE(is_valid_id(std::string(128, 'a')));
   EXPECT_FALSE(is_valid_id(std::string(129, 'a')));
+}
+
+TEST(Leader, ATermThatNoStartReachesIsRefused) {
+  const auto leader = [](const std::string& term) {
+    return decode_leader(R"({"gateway":"gw","machine":"m","storeId":"s","term":")" + term + R"("})");
+  };
+  EXPECT_TRUE(leader("4611686018427387903").has_value());
+  for (const char* term : {"4611686018427387904", "18446744073709551615"}) {
+    ASSERT_FALSE(leader(term).has_value()) << term;
+    EXPECT_EQ(leader(term).error().message(), "term: must be less than 2^62");
+  }
 }
 
 }  // namespace

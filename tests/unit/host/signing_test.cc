@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -96,9 +97,16 @@ TEST_F(SigningTest, WhatTheAuthorityRefusesIsToldWithItsReason) {
   EXPECT_EQ(issued.retry_ms, Millis{24} * 3600 * 1000);
 }
 
-TEST_F(SigningTest, WithoutTheServiceTheReasonNamesTheSocket) {
+TEST_F(SigningTest, WithoutASocketThisGatewayDoesNotHoldTheAuthority) {
   const IssuedCertificate issued = ask("n1", request_);
-  EXPECT_NE(issued.refusal.find(path_ + ": No such file or directory"), std::string::npos) << issued.refusal;
+  EXPECT_NE(issued.refusal.find("does not hold the authority"), std::string::npos) << issued.refusal;
+  EXPECT_GT(issued.retry_ms, 0);
+}
+
+TEST_F(SigningTest, WhereNobodyListensTheReasonNamesTheSocket) {
+  std::ofstream(path_) << "left behind";
+  const IssuedCertificate issued = ask("n1", request_);
+  EXPECT_NE(issued.refusal.find(path_ + ": Connection refused"), std::string::npos) << issued.refusal;
   EXPECT_GT(issued.retry_ms, 0);
 }
 
