@@ -101,7 +101,7 @@ void EventRecorder::record(ObjectEvent event, const std::string& node) {
   Kept kept;
   kept.record = {std::move(event), wall, wall, 1, 0};
   kept.seen = clock_.now();
-  has_new_ = true;
+  has_new_ = has_new_ || kept.record.event.is_saved;
   const std::uint64_t id = next_id_++;
   touch(records_.emplace(id, std::move(kept)).first->second, id);
 }
@@ -223,7 +223,9 @@ void EventRecorder::save_all() {
   has_saved_ = true;
   saved_at_ = clock_.now();
   std::set<std::uint64_t> wanted;
-  for (auto at = orders_.rbegin(); at != orders_.rend() && wanted.size() < kMaxSaved; ++at) wanted.insert(at->second);
+  for (auto at = orders_.rbegin(); at != orders_.rend() && wanted.size() < kMaxSaved; ++at) {
+    if (records_.at(at->second).record.event.is_saved) wanted.insert(at->second);
+  }
   for (const std::uint64_t id : std::set<std::uint64_t>(stored_)) {
     if (wanted.contains(id)) continue;
     store_.erase(Table::queue, key_of_record(id));

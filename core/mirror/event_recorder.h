@@ -6,10 +6,10 @@
 // ten, then one in five minutes. So is their number: a device that says the most different things pushes out its own
 // events, and never those of others.
 //
-// On flash: the newest 256, each as one record of some 300 bytes in Table::queue. They go beside something that is
-// written anyway, at most once a minute, or at the end of that minute; and at a clean end. Events alone cause no write,
-// and neither does a count: a pod that fits nowhere costs nothing. So a power cut takes those that came since something
-// was last written; what still holds then is said again by the next start.
+// On flash: the newest 256 that are to be saved, each as one record of some 300 bytes in Table::queue. They go beside
+// something that is written anyway, at most once a minute, or at the end of that minute; and at a clean end. Events
+// alone cause no write, and neither does a count: a pod that fits nowhere costs nothing. So a power cut takes those
+// that came since something was last written; what still holds then is said again by the next start.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,8 @@ struct ObjectEvent {
   Text type;    // "Normal", "Warning"
   Text reason;  // "Scheduled", "FailedScheduling", ...
   std::string message;
-  Text source;  // the node whose device caused it; empty: the gateway itself
+  Text source;           // the node whose device caused it; empty: the gateway itself
+  bool is_saved = true;  // false: gone with a restart
 };
 
 struct EventRecord {

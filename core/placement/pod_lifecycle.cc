@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/objects/object_events.h"
 #include "core/placement/pending_release.h"
+#include "core/placement/pod_news.h"
 #include "core/placement/queue_positions.h"
 #include "core/placement/retired.h"
 
@@ -248,6 +249,11 @@ void PodLifecycle::enter_release(Binding& binding, RowEvent event) {
     if (binding.pod != nullptr) scheduler_.handlers().pod_left(*binding.pod, binding.row.node);
     volumes_.delete_unused();
     return;
+  }
+  if (const PodEntry* entry = context_.objects.pods().find_by_uid(binding.row.uid); entry != nullptr) {
+    for (ObjectEvent& news : news_of_stop(*entry->pod, binding.row.node, entry->observed.json())) {
+      context_.events.record(std::move(news));
+    }
   }
   // From phase bind: Bind may have come through, so PostBind follows as upstream, deleted or not. What Reserve assumed
   // until then ends with it, and nothing is undone.

@@ -1,37 +1,112 @@
 #include "core/placement/pod_news.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 
 #include "core/api/names.h"
+#include "core/api/pod.h"
 
 namespace berth {
 
 namespace {
 
-std::map<std::string, std::int64_t> restarts_of(const Json& report) {
-  std::map<std::string, std::int64_t> restarts;
-  for (const std::string_view member : {"initContainerStatuses", "containerStatuses"}) {
-    const Json* statuses = report.is_object() ? report.find(member) : nullptr;
-    if (statuses == nullptr || !statuses->is_array()) continue;
-    for (const Json& status : statuses->as_array()) {
-      const Json* count = status.is_object() ? status.find("restartCount") : nullptr;
-      if (count != nullptr && count->is_integer()) restarts[status.string_at("name")] = count->as_int();
+// Of a container that did not come to run (kubelet images/types.go, kuberuntime_container.go; containerd's StartError).
+constexpr std::array<std::string_view, 9> kFailures{
+    "ContainerCannotRun", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "ErrImagePull",
+    "ImagePullBackOff",   "InvalidImageName",           "RunContainerError",    "StartError"};
+
+struct ContainerState {
+  std::int64_t restarts = 0;
+  bool is_running = false;
+  bool has_ended = false;  // and is not about to be started again
+  bool ran_before = false;
+  std::string failure;  // one of kFailures
+  std::string why;
+};
+
+const Json& member(const Json& object, std::string_view key) {
+  static const Json kNull;
+  const Json* value = object.find(key);
+  return value == nullptr ? kNull : *value;
+}
+
+ContainerState state_of(const Json& status) {
+  ContainerState state;
+  const Json& count = member(status, "restartCount");
+  if (count.is_integer()) state.restarts = count.as_int();
+  const Json& now = member(status, "state");
+  state.is_running = member(now, "running").is_object();
+  state.has_ended = member(now, "terminated").is_object();
+  const Json& last = member(member(status, "lastState"), "terminated");
+  state.ran_before = last.is_object();
+  // Between two attempts: what the last one came to.
+  for (const Json* detail : {&member(now, "waiting"), &member(now, "terminated"), &last}) {
+    const std::string reason = detail->string_at("reason");
+    if (state.is_running || std::find(kFailures.begin(), kFailures.end(), reason) == kFailures.end()) continue;
+    state.failure = reason;
+    state.why = detail->string_at("message");
+    break;
+  }
+  return state;
+}
+
+std::map<std::string, ContainerState> states_of(const Json& report) {
+  std::map<std::string, ContainerState> states;
+  for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
+    const Json& statuses = member(report, list);
+    if (!statuses.is_array()) continue;
+    for (const Json& status : statuses.as_array()) {
+      const std::string name = status.string_at("name");
+      if (is_valid_name(name)) states[name] = state_of(status);
     }
   }
-  return restarts;
+  return states;
+}
+
+ObjectEvent event_of_pod(const Pod& pod, const std::string& node, const char* type, const char* reason,
+                         std::string message) {
+  ObjectEvent event{Kind::pod,          Text(pod.metadata.key()), Text::common(type), Text::common(reason),
+                    std::move(message), Text::common(node)};
+  event.is_saved = event.type != "Normal";  // each pod that comes and goes has some
+  return event;
 }
 
 }  // namespace
 
-std::vector<std::string> restarted_containers(const Json& before, const Json& now) {
-  std::vector<std::string> restarted;
-  const std::map<std::string, std::int64_t> known = restarts_of(before);
-  for (const auto& [name, count] : restarts_of(now)) {
-    const auto earlier = known.find(name);
-    if (count > (earlier == known.end() ? 0 : earlier->second) && is_valid_name(name)) restarted.push_back(name);
+std::vector<ObjectEvent> news_of(const Pod& pod, const std::string& node, const Json& before, const Json& now) {
+  std::vector<ObjectEvent> news;
+  const auto tell = [&](const char* type, const char* reason, std::string message) {
+    news.push_back(event_of_pod(pod, node, type, reason, std::move(message)));
+  };
+  const std::map<std::string, ContainerState> known = states_of(before);
+  for (const auto& [name, state] : states_of(now)) {
+    const auto found = known.find(name);
+    const ContainerState earlier = found == known.end() ? ContainerState() : found->second;
+    const bool is_again = state.restarts > earlier.restarts;
+    const bool had_run = earlier.is_running || earlier.has_ended;
+    const bool runs = (state.is_running || state.has_ended) && (is_again || !had_run);
+    const bool ran = is_again && state.ran_before && !had_run;  // between this report and the one before
+    if ((runs || ran) && state.failure.empty()) tell("Normal", "Started", "Started container " + name);
+    if (is_again) {
+      tell("Warning", "BackOff",
+           "Back-off restarting failed container " + name + " in pod " + std::string(pod.metadata.name) + "_" +
+               std::string(pod.metadata.namespace_) + "(" + std::string(pod.uid()) + ")");
+    }
+    if (!state.failure.empty() && (is_again || earlier.failure != state.failure)) {
+      tell("Warning", "Failed", "Error: container " + name + ": " + (state.why.empty() ? state.failure : state.why));
+    }
   }
-  return restarted;
+  return news;
+}
+
+std::vector<ObjectEvent> news_of_stop(const Pod& pod, const std::string& node, const Json& observed) {
+  std::vector<ObjectEvent> news;
+  for (const auto& [name, state] : states_of(observed)) {
+    if (state.is_running) news.push_back(event_of_pod(pod, node, "Normal", "Killing", "Stopping container " + name));
+  }
+  return news;
 }
 
 }  // namespace berth

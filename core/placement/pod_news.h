@@ -5,11 +5,17 @@
 #include <vector>
 
 #include "core/json/json.h"
+#include "core/mirror/event_recorder.h"
 
 namespace berth {
 
-// Names of the containers, init containers too, that have been restarted since `before`. Both: what a device reported,
-// or null. Names that are none are left out.
-std::vector<std::string> restarted_containers(const Json& before, const Json& now);
+struct Pod;
+
+// Started, BackOff and Failed of containers, init containers too. `before`, `now`: what the device reported of this
+// placement, or null. Containers whose names are none are left out.
+std::vector<ObjectEvent> news_of(const Pod& pod, const std::string& node, const Json& before, const Json& now);
+
+// Killing, of the containers that ran when the device said `observed`.
+std::vector<ObjectEvent> news_of_stop(const Pod& pod, const std::string& node, const Json& observed);
 
 }  // namespace berth

@@ -217,6 +217,16 @@ void PodRegistry::note_start(PodEntry& entry, const Json& observed) {
   replace(entry, changed);
 }
 
+void PodRegistry::tell_news(const PodEntry& entry, const std::string& node, const Json& observed) {
+  const Json before = entry.observed.json();
+  // What the broker retained is known since an earlier session.
+  if (before.is_null() && !context_.mirror.barrier().is_synced()) return;
+  const bool is_same = before.string_at("epoch") == observed.string_at("epoch");
+  for (ObjectEvent& event : news_of(*entry.pod, node, is_same ? before : Json(), observed)) {
+    context_.events.record(std::move(event));
+  }
+}
+
 Status PodRegistry::take_status(const std::string& node, const std::string& key, const Json& report,
                                 std::size_t bytes) {
   const Json* uid = report.find("uid");
@@ -233,15 +243,7 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   const Json observed = observed_of(node, report, bytes);
   Report taken(observed);
   if (entry->observed == taken) return Status::ok();
-  const std::vector<std::string> restarted = restarted_containers(entry->observed.json(), observed);
-  for (const std::string& container : restarted) {
-    const ObjectMeta& metadata = entry->pod->metadata;
-    context_.events.record({Kind::pod, key, "Warning", "BackOff",
-                            "Back-off restarting failed container " + container + " in pod " +
-                                std::string(metadata.name) + "_" + std::string(metadata.namespace_) + "(" +
-                                std::string(entry->pod->uid()) + ")",
-                            node});
-  }
+  tell_news(*entry, node, observed);
   entry->observed = std::move(taken);
   note_start(*entry, observed);
   context_.publisher.mark(Kind::pod, key);

@@ -43,6 +43,23 @@ def test_a_pod_that_crashes_is_shown_with_its_last_run_and_counts_on_across_agen
         assert line in shown, shown
     back_off = [event for event in events(fleet) if event["reason"] == "BackOff"]
     assert len(back_off) == 1 and back_off[0]["count"] >= 2 and back_off[0]["source"]["host"] == "n1"
+    started = {event["message"]: event["count"] for event in events(fleet) if event["reason"] == "Started"}
+    assert started["Started container first"] == 1 and started["Started container main"] >= 2
+
+
+def test_the_events_of_a_pod_tell_what_its_device_does_with_it(fleet, tmp_path):
+    program = tmp_path / "program"  # there, so that the pod is taken, and of no use
+    program.write_text("#!/nonexistent\n", encoding="utf-8")
+    program.chmod(0o755)
+    fleet.start("n1")
+    fleet.apply(pod("web"), pod("bad", command=(str(program),)))
+    fleet.wait_running("web")
+    wait_until(lambda: "Failed" in reasons(fleet, "bad"), "the failure to start")
+    (failed,) = [event for event in events(fleet) if event["reason"] == "Failed"]
+    assert failed["type"] == "Warning" and failed["message"].startswith("Error: container main: "), failed
+    assert reasons(fleet, "web") == ["Scheduled", "Started"]
+    fleet.delete("pod", "web")
+    wait_until(lambda: reasons(fleet, "web") == ["Scheduled", "Started", "Killing"], "the pod to be stopped")
 
 
 def test_what_a_finished_pod_wrote_is_kept_until_its_object_goes(fleet):

@@ -213,6 +213,22 @@ class GatewayEvents : public GatewayTest {
                                             std::to_string(session) + R"(","online":)" + (online ? "true" : "false") +
                                             "}");
   }
+  // Of the pod's container c.
+  void report(const std::string& pod, const std::string& uid, const std::string& state, const std::string& more = {}) {
+    const std::string epoch = to_text(gateway->bindings().at(uid).row.epoch);
+    receive(topics.node_pod("n1", "default/" + pod),
+            R"({"uid":")" + uid + R"(","epoch":")" + epoch +
+                R"(","phase":"Running","containerStatuses":[{"name":"c","state":)" + state + more + "}]}",
+            true);
+  }
+  std::int64_t counts_of(const std::string& reason) {
+    std::int64_t count = 0;
+    const Json reply = api(R"({"op":"events"})");
+    for (const Json& item : reply.find("items")->as_array()) {
+      if (item.string_at("reason") == reason) count += item.find("count")->as_int();
+    }
+    return count;
+  }
   void crash(const std::string& pod, const std::string& uid, int restarts, const char* statuses = "containerStatuses") {
     const std::string epoch = to_text(gateway->bindings().at(uid).row.epoch);
     receive(topics.node_pod("n1", "default/" + pod),
@@ -263,6 +279,69 @@ TEST_F(GatewayEvents, TellOfContainersThatCrashAndAreOfTheDeviceThatSaysSo) {
   EXPECT_EQ(lines().back(), want);
   for (int restarts = 3; restarts < 100; ++restarts) crash("web", "u1", restarts);
   EXPECT_EQ(lines().size(), 3u) << "registered, scheduled, crashed";
+}
+
+TEST_F(GatewayEvents, TellOfContainersThatAreStartedAndStopped) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  report("web", "u1", R"({"waiting":{"reason":"ContainerCreating"}})");
+  report("web", "u1", R"({"running":{}})");
+  report("web", "u1", R"({"running":{}})", R"(,"ready":true)");
+  EXPECT_EQ(lines().back(), "Pod web Started: Started container c x1");
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":1)");
+  EXPECT_EQ(counts_of("Started"), 2) << "it was between the two reports that it ended";
+  EXPECT_EQ(counts_of("BackOff"), 1);
+  report("web", "u1", R"({"waiting":{"reason":"CrashLoopBackOff"}})",
+         R"(,"restartCount":2,"lastState":{"terminated":{"reason":"Error"}})");
+  EXPECT_EQ(counts_of("Started"), 2);
+  report("web", "u1", R"({"waiting":{"reason":"CrashLoopBackOff"}})",
+         R"(,"restartCount":3,"lastState":{"terminated":{"reason":"Error"}})");
+  EXPECT_EQ(counts_of("Started"), 3) << "it ran for less than a report";
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":3)");
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
+  EXPECT_EQ(lines().back(), "Pod web Killing: Stopping container c x1");
+}
+
+TEST_F(GatewayEvents, TellOfAContainerThatCannotBeStarted) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const auto fails = [this](int restarts) {
+    report("web", "u1", R"({"waiting":{"reason":"CrashLoopBackOff"}})",
+           R"(,"restartCount":)" + std::to_string(restarts) +
+               R"(,"lastState":{"terminated":{"reason":"StartError","message":"no such file: /bin/web"}})");
+  };
+  fails(1);
+  fails(2);
+  EXPECT_EQ(counts_of("Failed"), 2);
+  EXPECT_EQ(lines().back(), "Pod web Failed: Error: container c: no such file: /bin/web x2");
+  report("web", "u1", R"({"waiting":{"reason":"ErrImagePull"}})", R"(,"restartCount":2)");
+  EXPECT_EQ(lines().back(), "Pod web Failed: Error: container c: ErrImagePull x1");
+  EXPECT_EQ(counts_of("Started"), 0);
+}
+
+TEST_F(GatewayEvents, TellNothingNewOfWhatTheBrokerRetainedAndNothingOfItIsOnFlash) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":1)");
+  ASSERT_EQ(counts_of("Started"), 1);
+  gateway->say_goodbye();
+  turn();
+  gateway.reset();
+  store.crash();
+  start();
+  transport.up = true;
+  transport.sent.clear();
+  gateway->on_link(true);
+  turn();
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":1)");
+  return_fences();
+  EXPECT_EQ(counts_of("Started"), 0);
+  EXPECT_EQ(counts_of("BackOff"), 1);
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":2)");
+  EXPECT_EQ(counts_of("Started"), 1);
 }
 
 TEST_F(GatewayEvents, TellWhyADeviceRejectedAPod) {
