@@ -60,7 +60,12 @@ bool ImageLocality::tells_apart(const Pod& a, const Pod& b) const {
 }
 
 Status ImageLocality::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
-  const std::size_t nodes = handle_.snapshot().nodes().size();
+  const Snapshot& snapshot = handle_.snapshot();
+  if (!snapshot.has_images()) {
+    score = 0;
+    return {};
+  }
+  const std::size_t nodes = snapshot.nodes().size();
   const std::int64_t there = bytes_there(pod.init_containers, node, nodes) + bytes_there(pod.containers, node, nodes);
   const auto containers = static_cast<std::int64_t>(pod.init_containers.size() + pod.containers.size());
   const std::int64_t most = std::max(kMostBytesPerContainer * containers, kLeastBytes + 1);
