@@ -211,6 +211,29 @@ void read_volume(FieldReader& reader, const std::vector<LocalVolume>& before, Lo
   }
 }
 
+constexpr std::string_view kPoolRootForm = "an absolute path without \"..\", and without '/' at its end";
+
+void read_pool(FieldReader& reader, const std::vector<VolumePool>& before, VolumePool& out) {
+  if (reader.require("class", kNameForm)) read_name(reader, "class", out.storage_class);
+  if (reader.require("root", kPoolRootForm)) {
+    reader.read_checked("root", out.root, is_pool_root, kPoolRootForm);
+  }
+  if (reader.require("capacity", "a quantity such as 10Gi") && read_quantity(reader, "capacity", out.capacity) &&
+      out.capacity <= Quantity()) {
+    reader.error("capacity", "must be greater than 0, got " + out.capacity.to_text());
+  }
+  for (const VolumePool& other : before) {
+    if (other.storage_class == out.storage_class) {
+      reader.error("class", "duplicate pool of class " + out.storage_class + "; give each pool a class of its own");
+    }
+    const auto is_below = [](const std::string& a, const std::string& b) { return (a + "/").starts_with(b + "/"); };
+    if (is_below(out.root, other.root) || is_below(other.root, out.root)) {
+      reader.error("root",
+                   "is, contains or lies in " + other.root + ", the root of another pool; use another directory");
+    }
+  }
+}
+
 void read_agent_lists(FieldReader& reader, AgentConfig& out) {
   Labels labels;
   decode::read_labels(reader, "labels", labels);
@@ -236,6 +259,16 @@ void read_agent_lists(FieldReader& reader, AgentConfig& out) {
     read_volume(item, out.volumes, volume);
     out.volumes.push_back(std::move(volume));
   });
+  if (reader.has("volume_pools")) out.volume_pools.clear();
+  reader.read_each("volume_pools", [&](FieldReader& item) {
+    VolumePool pool;
+    read_pool(item, out.volume_pools, pool);
+    out.volume_pools.push_back(std::move(pool));
+  });
+  if (out.volume_pools.size() > kMaxPools) {
+    reader.error("volume_pools", "expected at most " + std::to_string(kMaxPools) + " pools, got " +
+                                     std::to_string(out.volume_pools.size()));
+  }
 }
 
 void read_agent(FieldReader& reader, AgentSettings& out) {

@@ -113,7 +113,8 @@ Millis gateway_takeover_ms(const GatewaySettings& settings);
 Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text,
                                              GatewaySettings settings = {});
 
-// berth-agent: fleet, node, gateway, state_dir, broker, labels, taints, capacity, volumes, heartbeat_seconds, log.
+// berth-agent: fleet, node, gateway, state_dir, broker, labels, taints, capacity, volumes, volume_pools,
+// heartbeat_seconds, log.
 struct AgentSettings {
   AgentConfig agent;
   BrokerSettings broker;

@@ -42,6 +42,7 @@ struct VolumeBindingState final : StateEntry {
   std::vector<SelectedClaim> selected;          // in the order of the pod's volumes
   std::vector<DelayedClaim> delayed;            // by ascending size
   std::map<std::string, PodVolumes> decisions;  // for `selected` and `delayed`, by node; written by Filter
+  PoolUse pools;                                // of the classes that devices provision
   std::optional<Millis> asked_at;               // first request to provisioners, by PreBind
   // By host name, if it is not the node's name; filled by Filter.
   std::map<std::string, std::set<std::string>> nodes_of_host;
@@ -90,6 +91,17 @@ bool waits_for_consumer(const Lister& volumes, const PersistentVolumeClaim& clai
 const std::string* node_to_provision(const AssumedVolumes& assumed, const PersistentVolumeClaim& claim) {
   const std::string* node = selected_node(claim);
   return node != nullptr ? node : assumed.node_of(claim.metadata.key());
+}
+
+PoolUse count_pools(const Lister& lister, const AssumedVolumes& assumed, const VolumeBindingState& found,
+                    const std::vector<Claim>& delayed) {
+  PoolUse pools;
+  const auto count = [&](const PersistentVolumeClaim& claim) {
+    if (is_made_by_devices(lister, class_of(claim))) pools.count(lister, assumed, class_of(claim));
+  };
+  for (const SelectedClaim& selected : found.selected) count(*selected.claim);
+  for (const Claim& claim : delayed) count(*claim);
+  return pools;
 }
 
 // By ascending size; equal ones keep their order.
@@ -171,11 +183,14 @@ Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& 
   }
   const std::vector<Claim> unmatched = match_delayed(volumes, node, decision);
   to_provision.insert(to_provision.end(), unmatched.begin(), unmatched.end());
+  std::map<std::string, Quantity> taken;  // by class, of the claims before
   for (const Claim& claim : to_provision) {
-    const Result<Provisioning> provisioning = can_provision(lister, *claim, node);
+    Quantity& before = taken[class_of(*claim)];
+    const Result<Provisioning> provisioning = can_provision(lister, volumes.pools, before, *claim, node);
     if (!provisioning) return provisioning.error();
     if (*provisioning == Provisioning::impossible) return kNoMatch;
     if (*provisioning == Provisioning::no_space) return kNoSpace;
+    before = before + claim->request;
     decision.provision.push_back(claim->metadata.key());
   }
   return static_cast<const char*>(nullptr);
@@ -250,6 +265,7 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
       delayed.push_back(std::move(claim));
     }
   }
+  found->pools = count_pools(volumes, *assumed_, *found, delayed);
   sort_by_size(delayed);
   for (const Claim& claim : delayed) {
     const std::shared_ptr<VolumeIndex>& index = index_of(class_of(*claim));
@@ -348,12 +364,16 @@ Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::stri
 
 void VolumeBinding::unreserve(CycleState&, const Pod& pod, const std::string&) { assumed_->drop(pod.uid()); }
 
-void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&,
+void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string& node,
                             const std::vector<BoundVolume>& bound_volumes) {
   for (const BoundVolume& each : bound_volumes) {
     const Claim claim = handle_.lister().claim(each.claim);
     if (claim != nullptr && is_bound(*claim)) continue;
-    assumed_->assume(each.volume, each.claim, pod.uid());
+    if (each.make) {
+      assumed_->assume_node(each.claim, node, pod.uid());
+    } else {
+      assumed_->assume(each.volume, each.claim, pod.uid());
+    }
   }
 }
 
@@ -362,14 +382,43 @@ Status VolumeBinding::pre_bind_pre_flight(CycleState& state, const Pod&, const s
   return state.read<VolumeBindingState>() == nullptr ? Status::skip() : Status();
 }
 
-// Binder.BindPodVolumes. Provisioning is requested once and then polled until the volume exists.
-Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, const std::string& node,
-                                        std::optional<Millis>& asked_at, PlacementRequest& request) const {
+// The device makes the volume as it prepares the pod; another pod with the claim may have had it made before.
+Result<BoundVolume> VolumeBinding::made_by_device(const PersistentVolumeClaim& claim, const Node& node) const {
+  const std::string failed = "binding volumes: ";
+  if (!claim.volume_name.empty()) {
+    const Volume volume = handle_.lister().volume(claim.volume_name);
+    if (volume != nullptr && reaches(*volume, node)) return bound_volume(claim, *volume);
+    return Status::error(failed + "pv \"" + claim.volume_name + "\" is not on node \"" + node.metadata.name + "\"");
+  }
+  if (const VolumePool* pool = pool_of(node, class_of(claim))) return volume_to_make(claim, *pool);
+  return Status::error(failed + "node \"" + node.metadata.name + "\" has no volume pool of class " + class_of(claim) +
+                       " any more");
+}
+
+Status VolumeBinding::provision(const std::vector<std::string>& claims, const std::string& node,
+                                std::optional<Millis>& asked_at, PlacementRequest& request) const {
   const NodeInfo* info = handle_.snapshot().find(node);
   if (info == nullptr) return Status::error("binding volumes: failed to get node \"" + node + "\"");
+  std::vector<std::string> awaited;
+  for (const std::string& key : claims) {
+    const Claim claim = handle_.lister().claim(key);
+    if (claim == nullptr || !is_made_by_devices(handle_.lister(), class_of(*claim))) {
+      awaited.push_back(key);
+      continue;
+    }
+    Result<BoundVolume> volume = made_by_device(*claim, *info->node);
+    if (!volume) return volume.error();
+    request.volumes.push_back(std::move(*volume));
+  }
+  return awaited.empty() ? Status() : await_provisioned(awaited, *info->node, asked_at, request);
+}
+
+// Binder.BindPodVolumes. Provisioning is requested once and then polled until the volume exists.
+Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, const Node& node,
+                                        std::optional<Millis>& asked_at, PlacementRequest& request) const {
   std::vector<std::string> waiting;
   for (const std::string& key : claims) {
-    const Result<Volume> volume = provisioned_volume(handle_.lister(), key, *info->node, asked_at.has_value());
+    const Result<Volume> volume = provisioned_volume(handle_.lister(), key, node, asked_at.has_value());
     if (!volume) return Status::error("binding volumes: " + volume.error().message());
     if (*volume == nullptr) {
       waiting.push_back(key);
@@ -397,7 +446,7 @@ Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string&
   if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
   request.volumes.insert(request.volumes.end(), chosen->bind.begin(), chosen->bind.end());
   if (chosen->provision.empty()) return {};
-  return await_provisioned(chosen->provision, node, volumes->asked_at, request);
+  return provision(chosen->provision, node, volumes->asked_at, request);
 }
 
 // From here on the volume objects show the binding.

@@ -68,8 +68,11 @@ class VolumeBinding final : public PreFilterPlugin,
  private:
   // `storage_class` must exist. Drops the indexes of deleted classes.
   const std::shared_ptr<VolumeIndex>& index_of(const std::string& storage_class);
-  Status await_provisioned(const std::vector<std::string>& claims, const std::string& node,
-                           std::optional<Millis>& asked_at, PlacementRequest& request) const;
+  Status provision(const std::vector<std::string>& claims, const std::string& node, std::optional<Millis>& asked_at,
+                   PlacementRequest& request) const;
+  Status await_provisioned(const std::vector<std::string>& claims, const Node& node, std::optional<Millis>& asked_at,
+                           PlacementRequest& request) const;
+  Result<BoundVolume> made_by_device(const PersistentVolumeClaim& claim, const Node& node) const;
 
   Arguments arguments_;
   Handle& handle_;

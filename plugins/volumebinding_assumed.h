@@ -38,6 +38,8 @@ class AssumedVolumes {
   using Assumptions = std::map<std::string, Assumption>;
   // Assumed volumes, by name.
   const Assumptions& claims() const { return claims_; }
+  // Claims that are to be provisioned, by key.
+  const Assumptions& nodes() const { return nodes_; }
   // Changes whenever an assumption is made or ends.
   std::uint64_t version() const { return version_; }
 

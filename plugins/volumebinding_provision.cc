@@ -32,9 +32,18 @@ bool has_space(const Lister& lister, const StorageClass& storage_class, const Pe
   });
 }
 
+// A directory can hold neither a block device nor, as with other provisioners, what a selector asks for.
+bool is_directory(const PersistentVolumeClaim& claim) { return claim.volume_mode == "Filesystem" && !claim.selector; }
+
 }  // namespace
 
-Result<Provisioning> can_provision(const Lister& lister, const PersistentVolumeClaim& claim, const Node& node) {
+bool is_made_by_devices(const Lister& lister, const std::string& storage_class) {
+  const auto found = lister.storage_class(storage_class);
+  return found != nullptr && found->provisioner == StorageClass::kLocalProvisioner;
+}
+
+Result<Provisioning> can_provision(const Lister& lister, const PoolUse& pools, const Quantity& more,
+                                   const PersistentVolumeClaim& claim, const Node& node) {
   const std::string name = class_of(claim);
   if (name.empty()) return Status::error("no class for claim \"" + claim.metadata.key() + "\"");
   const auto storage_class = lister.storage_class(name);
@@ -42,6 +51,10 @@ Result<Provisioning> can_provision(const Lister& lister, const PersistentVolumeC
   const std::string& provisioner = storage_class->provisioner;
   const bool has_one = !provisioner.empty() && provisioner != StorageClass::kNoProvisioner;
   if (!has_one || !is_allowed(*storage_class, node)) return Provisioning::impossible;
+  if (provisioner == StorageClass::kLocalProvisioner) {
+    if (!is_directory(claim)) return Provisioning::impossible;
+    return pools.has_room(node, claim, more) ? Provisioning::possible : Provisioning::no_space;
+  }
   return has_space(lister, *storage_class, claim, node) ? Provisioning::possible : Provisioning::no_space;
 }
 

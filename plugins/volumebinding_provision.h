@@ -3,16 +3,22 @@
 #pragma once
 
 #include "core/framework/framework.h"
+#include "plugins/volumebinding_pools.h"
 
 namespace berth {
 
 enum class Provisioning {
   possible,
   impossible,  // the class has no provisioner, or does not allow this node
-  no_space,    // the driver publishes capacities, and none for the node's topology is large enough
+  no_space,  // the driver publishes capacities, and none for the node's topology is large enough; or its device's pool
+             // has no room
 };
-// Error: the class no longer exists.
-Result<Provisioning> can_provision(const Lister& lister, const PersistentVolumeClaim& claim, const Node& node);
+// Error: the class no longer exists. `pools` has counted the claim's class; `more`: bytes that the pod's other claims
+// take in it.
+Result<Provisioning> can_provision(const Lister& lister, const PoolUse& pools, const Quantity& more,
+                                   const PersistentVolumeClaim& claim, const Node& node);
+// The class is provisioned by the devices.
+bool is_made_by_devices(const Lister& lister, const std::string& storage_class);
 
 // The volume that the claim got from its provisioner; null: none yet. `asked`: the claim should name the node by now.
 // Error: it will not get a volume for this node.

@@ -44,15 +44,16 @@ void check_ports(const Demand& demand, const std::vector<const Demand*>& held, s
   }
 }
 
-const LocalVolume* find_offered(const Offer& offer, const BoundVolume& bound_volume) {
-  const auto offered = std::find_if(offer.volumes.begin(), offer.volumes.end(),
-                                    [&](const LocalVolume& volume) { return volume.path == bound_volume.path; });
-  return offered == offer.volumes.end() ? nullptr : &*offered;
+bool is_offered(const Offer& offer, const BoundVolume& bound_volume) {
+  return std::any_of(offer.volumes.begin(), offer.volumes.end(),
+                     [&](const LocalVolume& volume) { return volume.path == bound_volume.path; }) ||
+         std::any_of(offer.pools.begin(), offer.pools.end(),
+                     [&](const VolumePool& pool) { return bound_volume.path == path_in(pool, bound_volume.volume); });
 }
 
 void check_volume(const BoundVolume& bound_volume, const Offer& offer, const std::vector<const Demand*>& held,
                   std::vector<std::string>& reasons) {
-  if (find_offered(offer, bound_volume) == nullptr) {
+  if (!is_offered(offer, bound_volume)) {
     reasons.push_back("volume " + bound_volume.volume + ": this node offers no " + bound_volume.path);
     return;
   }
@@ -80,10 +81,9 @@ Status admit(const Demand& demand, const Offer& offer, const std::vector<const D
   check_ports(demand, held, reasons);
   for (const BoundVolume& bound_volume : demand.volumes) check_volume(bound_volume, offer, held, reasons);
   if (reasons.empty()) return Status::ok();
-  const bool is_offered = std::all_of(demand.volumes.begin(), demand.volumes.end(), [&](const BoundVolume& volume) {
-    return find_offered(offer, volume) != nullptr;
-  });
-  return {is_offered ? Code::unschedulable : Code::unresolvable, std::move(reasons)};
+  const bool can_end = std::all_of(demand.volumes.begin(), demand.volumes.end(),
+                                   [&](const BoundVolume& volume) { return is_offered(offer, volume); });
+  return {can_end ? Code::unschedulable : Code::unresolvable, std::move(reasons)};
 }
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/api/host_port.h"
+#include "core/api/volume_pool.h"
 #include "core/cache/node_info.h"
 #include "core/handshake/messages.h"
 #include "core/status.h"
@@ -32,11 +33,12 @@ struct Demand {
 struct Offer {
   Resources allocatable;
   std::vector<LocalVolume> volumes;
+  std::vector<VolumePool> pools;
 };
 
 // Success, or unschedulable with all reasons: "insufficient memory: 64Mi asked, 40Mi free". `held`: the demands of the
 // other pods' slots that count (Slot::is_charged). Pods of one node may share a claim, as ReadWriteOnce allows; two
-// claims never share a volume.
+// claims never share a volume. What pools have room for is asked of MadeVolumes.
 Status admit(const Demand& demand, const Offer& offer, const std::vector<const Demand*>& held);
 
 }  // namespace berth

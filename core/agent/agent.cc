@@ -18,6 +18,15 @@ std::uint64_t hash(std::string_view text) {
   return value;
 }
 
+Answer volume_deleted(const NodeState& state, const std::string& volume, const ReplyTo& asked_by) {
+  Answer answer(AnswerType::volume_deleted);
+  answer.incarnation = state.incarnation;
+  answer.gateway_id = asked_by.id;
+  answer.volume = volume;
+  answer.epoch = asked_by.epoch;
+  return answer;
+}
+
 }  // namespace
 
 Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store& store, Runtime& runtime,
@@ -32,7 +41,11 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       topics_(config_.fleet),
       own_statuses_(topics_.node_pod(config_.node, {}) + "/"),
       turn_(store, transport),
-      slots_(store, clock, log, {to_resources(config_.capacity), config_.volumes}),
+      volumes_({turn_, clock, timers, log, config_.volume_pools, config_.pool_directories},
+               [this](const std::string& volume, const ReplyTo& asked_by) {
+                 answers_.send(asked_by.gateway, volume_deleted(state(), volume, asked_by));
+               }),
+      slots_(store, clock, log, {to_resources(config_.capacity), config_.volumes, config_.volume_pools}, volumes_),
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
       sweep_(runtime, turn_, log),
       watch_(config_.marks, clock, timers, turn_),
@@ -72,10 +85,12 @@ Status Agent::start() {
   if (!lost_.empty()) {
     discard(*records, *read);
     read->state = NodeState();
+    read->volumes.clear();  // what lies in the pools may be newer than the copy: it stays
   } else if (read->identity != identity() && !read->state.incarnation.empty()) {
     save_incarnation(*read);
   }
   slots_.restore(std::move(read->state));
+  volumes_.restore(std::move(read->volumes));
   Status listed = sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
   if (!listed.is_success()) return listed;
   for (const auto& [uid, slot] : slots_.state().slots) {
@@ -117,7 +132,8 @@ std::string Agent::find_loss(const AgentRecords& records) {
 
 void Agent::discard(const std::vector<Record>& records, const AgentRecords& read) {
   for (const Record& record : records) {
-    const bool is_kept = record.table == Table::meta && record.key != kGatewayKey && record.key != kFloorKey;
+    const bool is_kept = record.table == Table::meta && record.key != kGatewayKey && record.key != kFloorKey &&
+                         !record.key.starts_with(kVolumeKeys);
     if (!is_kept) discarded_.emplace_back(record.table, record.key);
   }
   if (read.state.incarnation.empty()) return;

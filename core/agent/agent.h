@@ -1,9 +1,9 @@
 // Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N10,
 // P10). It never blocks: the host passes in messages, link changes and due timers, and ends each turn. Its parts own
-// the state: SlotTable the slots and their records, Promises their timers, Sweep the workloads without a slot, Answers
-// what is sent to gateways, Reporter the session and what is published in it, RollbackWatch how far the store has come,
-// Renewal the certificate, RefusedPods what may be taken later. agent.cc: start, sweep and reports; agent_slots.cc:
-// requests and the runtime's notifications.
+// the state: SlotTable the slots and their records, MadeVolumes the directories below its pools, Promises their timers,
+// Sweep the workloads without a slot, Answers what is sent to gateways, Reporter the session and what is published in
+// it, RollbackWatch how far the store has come, Renewal the certificate, RefusedPods what may be taken later. agent.cc:
+// start, sweep and reports; agent_slots.cc: requests and the runtime's notifications.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/agent/answers.h"
+#include "core/agent/made_volumes.h"
 #include "core/agent/promises.h"
 #include "core/agent/records.h"
 #include "core/agent/refused_pods.h"
@@ -125,6 +126,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   const Topics topics_;
   const std::string own_statuses_;  // what the topics of this node's statuses begin with
   Turn turn_;
+  MadeVolumes volumes_;
   SlotTable slots_;
   Promises promises_;
   Sweep sweep_;

@@ -57,12 +57,14 @@ void Agent::carry_out(const Request& request) {
     if (is_told_of_lost_time(request)) return;
     answers_.send_kept(request);
     if (config_.time_floor != nullptr && request.time > 0) config_.time_floor->note_told(request.time);
-    answers_.send_page(request);
+    answers_.send_page(request, volumes_.unused(state()));
     if (request.report) report();
     note_protocol(request);
     if (renewal_) renewal_->on_list(request);
   } else if (request.type == RequestType::certificate) {
     if (renewal_) renewal_->on_certificate(request);
+  } else if (request.type == RequestType::delete_volume) {
+    volumes_.remove(request, state());
   } else if (const Slot* preparing = slots_.find({request.uid, request.epoch}, SlotState::preparing);
              preparing != nullptr && request.type == RequestType::pre_bind) {
     slots_.live(request.uid).pre_bind = reply_to;  // the latest request is answered once prepared
@@ -128,6 +130,8 @@ void Agent::prepare(const Tag& tag) {
   // Copies, since the runtime may answer before prepare() returns, which may remove the slot.
   const std::string pod = slot->pod;
   const std::vector<BoundVolume> volumes = slot->volumes;
+  const Status made = volumes_.make(volumes);
+  if (!made.is_success()) return on_prepared(tag, made);
   runtime_.prepare(tag, pod, volumes);
 }
 

@@ -51,6 +51,10 @@ void Answers::send_kept(const Request& list) {
   }
 }
 
-void Answers::send_page(const Request& request) { send(request.gateway, listing_.page(state_, request)); }
+void Answers::send_page(const Request& request, std::vector<std::string> unused) {
+  Answer page = listing_.page(state_, request);
+  if (page.page == 0) page.unused_volumes = std::move(unused);
+  send(request.gateway, std::move(page));
+}
 
 }  // namespace berth

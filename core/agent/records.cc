@@ -1,5 +1,7 @@
 #include "core/agent/records.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/handshake/fields.h"
@@ -38,6 +40,26 @@ Slot read_slot(Fields& fields, const Json& json) {
   return slot;
 }
 
+constexpr std::array kVolumeStates{std::pair{MadeVolume::State::made, std::string_view("made")},
+                                   std::pair{MadeVolume::State::kept, std::string_view("kept")},
+                                   std::pair{MadeVolume::State::removing, std::string_view("removing")}};
+
+MadeVolume read_volume(Fields& fields) {
+  MadeVolume volume;
+  volume.path = fields.text("path");
+  if (fields.has("bytes")) volume.bytes = static_cast<std::int64_t>(fields.u64("bytes"));
+  volume.epoch = fields.epoch("epoch");
+  const std::string state = fields.text("state");
+  const auto* found = std::find_if(kVolumeStates.begin(), kVolumeStates.end(),
+                                   [&state](const auto& each) { return each.second == state; });
+  if (found == kVolumeStates.end()) {
+    fields.fail("state", "must be made, kept or removing");
+  } else {
+    volume.state = found->first;
+  }
+  return volume;
+}
+
 DeviceIdentity read_identity(Fields& fields) {
   DeviceIdentity identity{fields.text("fleet"), fields.text("node"), {}, {}};
   if (fields.has("machineId")) identity.machine_id = fields.text("machineId");
@@ -71,6 +93,8 @@ void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
     if (fields.has("lost")) out.lost = fields.id("lost");
   } else if (key == kSessionKey) {
     out.session = fields.u64("value");
+  } else if (key.starts_with(kVolumeKeys)) {
+    out.volumes[key.substr(kVolumeKeys.size())] = read_volume(fields);
   } else {
     fields.fail("key", "unknown to this version");
   }
@@ -141,6 +165,15 @@ std::string encode(const Slot& slot) {
   append_member(text, "pod", slot.pod);
   if (!slot.status.empty()) append_member(text, "status", slot.status);
   return text;
+}
+
+std::string encode(const MadeVolume& volume) {
+  Json json = Json::object();
+  json.set("path", volume.path);
+  if (volume.bytes > 0) json.set("bytes", std::to_string(volume.bytes));
+  json.set("epoch", to_text(volume.epoch));
+  json.set("state", kVolumeStates.at(static_cast<std::size_t>(volume.state)).second);
+  return json.dump();
 }
 
 std::string encode_incarnation(const AgentRecords& records) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/agent/identity.h"
+#include "core/agent/made_volume.h"
 #include "core/agent/rules.h"
 #include "core/handshake/term_history.h"
 #include "core/status.h"
@@ -24,6 +26,7 @@ struct AgentRecords {
   std::string boot_id;                     // of the last start
   TermHistory runs;                        // of this incarnation: a term is one start of the agent
   std::uint64_t session = 0;               // the last session number used in presence
+  std::map<std::string, MadeVolume> volumes;  // by name
 };
 
 // Why a store counts as lost.
@@ -38,12 +41,14 @@ inline constexpr std::string_view kFloorKey = "floor";
 inline constexpr std::string_view kIdentityKey = "identity";  // read only: it is in the record of the incarnation now
 inline constexpr std::string_view kBootKey = "boot";
 inline constexpr std::string_view kSessionKey = "session";
+inline constexpr std::string_view kVolumeKeys = "volume/";  // with the name of a volume behind it
 
 // The value of a meta or high record that is one string, one epoch or one gateway.
 std::string encode_text(std::string_view text);
 std::string encode(const Epoch& epoch);
 std::string encode(const GatewayId& gateway, const std::string& proof);  // `proof` empty: none
 std::string encode(const Slot& slot);
+std::string encode(const MadeVolume& volume);
 // The record of the incarnation: state.incarnation, identity, lost and lost_before. An earlier program reads the
 // incarnation alone.
 std::string encode_incarnation(const AgentRecords& records);

@@ -38,6 +38,18 @@ Json volumes_json(const std::vector<LocalVolume>& volumes) {
   return list;
 }
 
+Json pools_json(const std::vector<VolumePool>& pools) {
+  Json list = Json::array();
+  for (const VolumePool& pool : pools) {
+    Json json = Json::object();
+    json.set("class", pool.storage_class);
+    json.set("root", pool.root);
+    json.set("capacity", pool.capacity.to_text());
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json session_json(const AgentSession& session) {
   Json json = Json::object();
   json.set("incarnation", session.incarnation);
@@ -69,6 +81,7 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   json.set("taints", taints_json(config.taints));
   json.set("allocatable", std::move(allocatable));
   json.set("volumes", volumes_json(config.volumes));
+  if (!config.volume_pools.empty()) json.set("volumePools", pools_json(config.volume_pools));
   if (config.features) {
     Json features = Json::array();
     for (const std::string& feature : *config.features) features.push_back(feature);

@@ -9,6 +9,7 @@
 
 #include "core/agent/admission.h"
 #include "core/agent/output_archive.h"
+#include "core/agent/pool_directories.h"
 #include "core/agent/rules.h"
 #include "core/api/metadata.h"
 #include "core/api/taint.h"
@@ -27,6 +28,8 @@ struct AgentConfig {
   std::vector<Taint> taints;
   ResourceList capacity;  // allocatable: cpu, memory, pods, ...
   std::vector<LocalVolume> volumes;
+  std::vector<VolumePool> volume_pools;
+  PoolDirectories* pool_directories = nullptr;       // of the pools; outlives the agent
   std::optional<std::vector<std::string>> features;  // of the runtime (core/api/features.h); none: it does not say
   std::string machine_id;                            // mixed into the incarnation
   std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
@@ -47,9 +50,9 @@ struct AgentSession {
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
-// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"features":[],"certificateExpires"}; session,
-// sequence, heartbeatMs and certificateExpires as strings. "machine", "serial" and "address" (D5) where they are known.
-// `address`: of this machine, as it reached the broker.
+// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"volumePools":[{"class","root","capacity"}],"features":[],"certificateExpires"};
+// session, sequence, heartbeatMs and certificateExpires as strings. "machine", "serial" and "address" (D5) where they
+// are known. `address`: of this machine, as it reached the broker.
 struct StateNotes {
   std::string lost_before;          // why the store before this incarnation's was lost; empty: it was not, or unknown
   std::string refusals;             // RefusedPods::id()

@@ -176,6 +176,7 @@ NodeDecision decide(const NodeState& state, const Request& request, const Admiss
     case RequestType::release: decide_release(question, decision); break;
     case RequestType::list:
     case RequestType::certificate:
+    case RequestType::delete_volume:
     case RequestType::heartbeat: break;
   }
   return decision;

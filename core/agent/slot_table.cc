@@ -12,8 +12,8 @@
 
 namespace berth {
 
-SlotTable::SlotTable(Store& store, const Clock& clock, Log& log, Offer offer)
-    : store_(store), clock_(clock), log_(log), offer_(std::move(offer)) {}
+SlotTable::SlotTable(Store& store, const Clock& clock, Log& log, Offer offer, MadeVolumes& made)
+    : store_(store), clock_(clock), log_(log), offer_(std::move(offer)), made_(made) {}
 
 void SlotTable::restore(NodeState state) {
   state_ = std::move(state);
@@ -59,10 +59,13 @@ Status SlotTable::admit_request(const Request& request) {
   set_defaults(*pod);
   admitted_ = live_of(*pod, request.volumes);
   std::vector<const Demand*> held;
+  std::vector<const Slot*> others;
   for (const auto& [uid, slot] : state_.slots) {
+    if (uid != request.uid) others.push_back(&slot);
     if (uid != request.uid && slot.is_charged()) held.push_back(&live_.at(uid).demand);
   }
-  return admit(admitted_->demand, offer_, held);
+  Status admitted = admit(admitted_->demand, offer_, held);
+  return admitted.is_success() ? made_.admit(request.volumes, others) : admitted;
 }
 
 NodeDecision SlotTable::carry_out(const Request& request) {
@@ -72,6 +75,9 @@ NodeDecision SlotTable::carry_out(const Request& request) {
   if (decision.event == SlotEvent::admit) {
     Slot& admitted = state_.slots.at(request.uid);
     admitted.deadline = clock_.now() + admitted.promise_ms;
+    made_.note_admitted(admitted.volumes, admitted.epoch);
+  } else if (decision.event == SlotEvent::bind) {
+    made_.note_bound(state_.slots.at(request.uid).volumes);
   }
   save(request, decision, dropped);
   return decision;

@@ -10,6 +10,7 @@
 
 #include "core/agent/admission.h"
 #include "core/agent/answers.h"
+#include "core/agent/made_volumes.h"
 #include "core/agent/rules.h"
 #include "core/agent/runtime.h"
 #include "core/clock.h"
@@ -37,7 +38,7 @@ class SlotTable {
   };
 
   // All references must outlive this. Changes are staged in `store`, for the commit of the turn.
-  SlotTable(Store& store, const Clock& clock, Log& log, Offer offer);
+  SlotTable(Store& store, const Clock& clock, Log& log, Offer offer, MadeVolumes& made);
 
   // The state that the store has, at the start.
   void restore(NodeState state);
@@ -72,6 +73,7 @@ class SlotTable {
   const Clock& clock_;
   Log& log_;
   const Offer offer_;
+  MadeVolumes& made_;
   NodeState state_;
   std::map<std::string, Live> live_;  // by pod uid, as state_.slots
   std::optional<Live> admitted_;      // decoded by admission from the current request

@@ -2,6 +2,7 @@
 
 #include "core/api/decode_parts.h"
 #include "core/api/features.h"
+#include "core/api/names.h"
 #include "core/api/node.h"
 #include "core/api/read_quantity.h"
 
@@ -37,6 +38,29 @@ void read_features(FieldReader& status, Node& node) {
   node.declared_features = std::move(features);
 }
 
+void read_pools(FieldReader& status, Node& node) {
+  std::vector<VolumePool> pools;
+  status.read_each("volumePools", [&](FieldReader& item) {
+    VolumePool pool;
+    for (std::string_view key : {"class", "root", "capacity"}) {
+      if (!item.require(key, "a class, a root and a capacity")) return;
+    }
+    item.read_checked("class", pool.storage_class, is_valid_name, "the name of a StorageClass");
+    item.read_checked("root", pool.root, is_pool_root, "an absolute path without \"..\", and without '/' at its end");
+    read_quantity(item, "capacity", pool.capacity);
+    const bool is_known = std::any_of(pools.begin(), pools.end(), [&pool](const VolumePool& other) {
+      return other.storage_class == pool.storage_class;
+    });
+    if (is_known) item.rule("class", "duplicate pool of class " + pool.storage_class + "; one a class is possible");
+    pools.push_back(std::move(pool));
+  });
+  if (pools.size() > kMaxPools) {
+    status.rule("volumePools",
+                "expected at most " + std::to_string(kMaxPools) + " pools, got " + std::to_string(pools.size()));
+  }
+  node.volume_pools = std::move(pools);
+}
+
 void read_node_status(FieldReader& status, Node& node) {
   ResourceList capacity;
   read_amounts(status, "capacity", capacity);
@@ -59,7 +83,8 @@ void read_node_status(FieldReader& status, Node& node) {
     if (item.read_string("type", type) && item.read_string("status", text)) node.conditions[type] = text;
   });
   read_features(status, node);
-  // `incarnation` is Berth's own: what `get` shows may be applied again.
+  read_pools(status, node);
+  // `incarnation` and `volumePools` are Berth's own: what `get` shows may be applied again.
 }
 
 }  // namespace

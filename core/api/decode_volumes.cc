@@ -158,6 +158,11 @@ Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings, 
   std::string mode;
   reader.read_enum("volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, mode);
   storage_class.wait_for_first_consumer = mode == "WaitForFirstConsumer";
+  if (storage_class.provisioner == StorageClass::kLocalProvisioner && !storage_class.wait_for_first_consumer) {
+    reader.rule("volumeBindingMode", "must be WaitForFirstConsumer for provisioner " +
+                                         std::string(StorageClass::kLocalProvisioner) +
+                                         ", which makes a volume on the node that a pod is placed on");
+  }
   reader.read_enum("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
   read_topologies(reader, storage_class.allowed_topologies);
   reader.finish();

@@ -9,6 +9,7 @@
 #include "core/api/metadata.h"
 #include "core/api/quantity.h"
 #include "core/api/taint.h"
+#include "core/api/volume_pool.h"
 #include "core/json/json.h"
 #include "core/shared.h"
 
@@ -29,6 +30,7 @@ struct Node {
   Shared<std::map<std::string, std::string>> conditions;  // type -> status
   // status.declaredFeatures, sorted; none: the device does not say what its runtime can do.
   SharedOptional<std::vector<std::string>> declared_features;
+  Shared<std::vector<VolumePool>> volume_pools;  // status.volumePools: Berth's own, as its device reports them
   Json manifest;
 };
 

@@ -14,7 +14,7 @@ namespace {
 // decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
 // file; objects packed with another version are decoded from their JSON.
 constexpr std::uint64_t kPodForm = 7;
-constexpr std::uint64_t kNodeForm = 5;
+constexpr std::uint64_t kNodeForm = 6;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
 // when a type gains a member that is not listed here.
@@ -123,10 +123,14 @@ void visit(auto& archive, ContainerImage& it) {
   auto& [names, size] = it;
   archive(names, size);
 }
+void visit(auto& archive, VolumePool& it) {
+  auto& [storage_class, root, capacity] = it;
+  archive(storage_class, root, capacity);
+}
 void visit(auto& archive, Node& it) {
-  auto& [metadata, taints, unschedulable, allocatable, images, conditions, features, manifest] = it;
+  auto& [metadata, taints, unschedulable, allocatable, images, conditions, features, pools, manifest] = it;
   static_cast<void>(manifest);
-  archive(metadata, taints, unschedulable, allocatable, images, conditions, features);
+  archive(metadata, taints, unschedulable, allocatable, images, conditions, features, pools);
 }
 
 class Packer {

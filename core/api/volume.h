@@ -34,6 +34,10 @@ struct PersistentVolume {
   Json manifest;
 };
 
+// Annotations of a volume: the node whose device offers or has made it; the provisioner that made it.
+inline constexpr std::string_view kOfferedBy = "berth/offered-by";
+inline constexpr std::string_view kProvisionedBy = "pv.kubernetes.io/provisioned-by";
+
 struct PersistentVolumeClaim {
   ObjectMeta metadata;
   Quantity request;  // resources.requests.storage
@@ -49,6 +53,8 @@ struct PersistentVolumeClaim {
 
 struct StorageClass {
   static constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
+  // Berth's own: the device that a pod is placed on makes the volume, below its pool of this class.
+  static constexpr std::string_view kLocalProvisioner = "berth/local";
   ObjectMeta metadata;
   std::string provisioner;
   bool wait_for_first_consumer = false;  // volumeBindingMode

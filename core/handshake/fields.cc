@@ -127,13 +127,26 @@ void Fields::merge(const Fields& inner) {
   if (ok()) status_ = inner.status();
 }
 
+// Whoever names such a volume names a directory below a pool.
+VolumeToMake Fields::read_make(Fields& volume) {
+  Fields make(*volume.find("make"), volume.path_ + "make.");
+  VolumeToMake read{make.name("class"), 0};
+  const std::uint64_t bytes = make.u64("bytes");
+  if (make.ok() && (bytes == 0 || bytes > kMaxVolumeBytes)) make.fail("bytes", "must be more than 0, and below 2^62");
+  read.bytes = static_cast<std::int64_t>(bytes);
+  volume.merge(make);
+  return read;
+}
+
 std::vector<BoundVolume> Fields::volumes(std::string_view key) {
   std::vector<BoundVolume> volumes;
   if (!has(key)) return volumes;
   const Json::Array& values = array(key);
   for (std::size_t index = 0; index < values.size() && ok(); ++index) {
     Fields item = element(key, values[index], index);
-    volumes.push_back({item.text("claim"), item.text("volume"), item.text("path")});
+    BoundVolume& volume = volumes.emplace_back();
+    volume = {item.text("claim"), item.text("volume"), item.text("path")};
+    if (item.has("make")) volume.make = read_make(item);
     merge(item);
   }
   return volumes;
@@ -153,6 +166,12 @@ Json to_json(const std::vector<BoundVolume>& volumes) {
     value.set("claim", bound.claim);
     value.set("volume", bound.volume);
     value.set("path", bound.path);
+    if (bound.make) {
+      Json make = Json::object();
+      make.set("class", bound.make->storage_class);
+      make.set("bytes", std::to_string(bound.make->bytes));
+      value.set("make", std::move(make));
+    }
     values.push_back(std::move(value));
   }
   return values;

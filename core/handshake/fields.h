@@ -25,6 +25,8 @@ bool is_valid_id(std::string_view text);
 
 inline constexpr Millis kYearMs = 366LL * 24 * 3600 * 1000;  // no duration is longer
 
+inline constexpr std::uint64_t kMaxVolumeBytes = (std::uint64_t{1} << 62) - 1;
+
 class Fields {
  public:
   // `json` must outlive this. Anything but an object is an error. `path` is empty or ends in ".".
@@ -57,6 +59,7 @@ class Fields {
   const Status& status() const { return status_; }
 
  private:
+  static VolumeToMake read_make(Fields& volume);
   const Json* require(std::string_view key, Json::Type type, std::string_view what);
   const Json& json_;
   const Json* shared_ = nullptr;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/api/names.h"
 #include "core/certificates.h"
 #include "core/check.h"
 #include "core/handshake/fields.h"
@@ -22,13 +23,14 @@ struct EnumName {
   std::string_view text;
 };
 
-constexpr std::array<EnumName<RequestType>, 6> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
+constexpr std::array<EnumName<RequestType>, 7> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
                                                               {RequestType::bind, "Bind"},
                                                               {RequestType::release, "Release"},
                                                               {RequestType::list, "List"},
                                                               {RequestType::heartbeat, "Heartbeat"},
-                                                              {RequestType::certificate, "Certificate"}}};
-constexpr std::array<EnumName<AnswerType>, 10> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
+                                                              {RequestType::certificate, "Certificate"},
+                                                              {RequestType::delete_volume, "DeleteVolume"}}};
+constexpr std::array<EnumName<AnswerType>, 11> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
                                                              {AnswerType::bound, "Bound"},
                                                              {AnswerType::released, "Released"},
                                                              {AnswerType::rejected, "Rejected"},
@@ -37,7 +39,8 @@ constexpr std::array<EnumName<AnswerType>, 10> kAnswerTypes{{{AnswerType::pre_bo
                                                              {AnswerType::hello, "Hello"},
                                                              {AnswerType::slots, "Slots"},
                                                              {AnswerType::kept, "Kept"},
-                                                             {AnswerType::renew, "Renew"}}};
+                                                             {AnswerType::renew, "Renew"},
+                                                             {AnswerType::volume_deleted, "VolumeDeleted"}}};
 constexpr std::array<EnumName<SlotState>, 6> kSlotStates{{{SlotState::none, "none"},
                                                           {SlotState::preparing, "preparing"},
                                                           {SlotState::prepared, "prepared"},
@@ -67,7 +70,7 @@ T read_enum(Fields& fields, std::string_view key, const std::array<EnumName<T>, 
 }
 
 bool names_a_pod(RequestType type) {
-  return type != RequestType::list && type != RequestType::heartbeat && type != RequestType::certificate;
+  return type == RequestType::pre_bind || type == RequestType::bind || type == RequestType::release;
 }
 
 GatewayId read_gateway_id(Fields& fields) { return {fields.u64("term"), fields.id("storeId")}; }
@@ -95,6 +98,25 @@ std::string encode_slots(const std::vector<SlotReport>& slots) {
   return text + "]";
 }
 
+std::string encode_names(const std::vector<std::string>& names) {
+  Json list = Json::array();
+  for (const std::string& name : names) list.push_back(name);
+  return list.dump();
+}
+
+std::vector<std::string> read_names(Fields& fields, std::string_view key) {
+  std::vector<std::string> names;
+  if (!fields.has(key)) return names;
+  for (const Json& name : fields.array(key)) {
+    if (name.is_string() && is_valid_name(name.as_string())) {
+      names.push_back(name.as_string());
+    } else {
+      fields.fail(key, "must be a list of names");
+    }
+  }
+  return names;
+}
+
 std::vector<SlotReport> read_slots(Fields& fields) {
   std::vector<SlotReport> slots;
   const Json::Array& values = fields.array("slots");
@@ -115,7 +137,7 @@ std::vector<SlotReport> read_slots(Fields& fields) {
 // Answers that can end a row or a release-list entry must name the pod and its epoch; the others may answer a List.
 bool must_name_a_pod(AnswerType type) {
   return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots &&
-         type != AnswerType::renew;
+         type != AnswerType::renew && type != AnswerType::volume_deleted;
 }
 
 std::string seen_text(const Request& request) {
@@ -165,6 +187,11 @@ Members members_of(const Request& request) {
   if (request.type == RequestType::heartbeat) {
     members.emplace_back("sequence", text_of(std::to_string(request.sequence)));
   }
+  if (request.type == RequestType::delete_volume) {
+    members.emplace_back("volume", text_of(request.volume));
+    if (!request.path.empty()) members.emplace_back("path", text_of(request.path));
+    members.emplace_back("epoch", text_of(to_text(request.epoch)));
+  }
   if (!request.certificate.empty()) members.emplace_back("certificate", text_of(request.certificate));
   if (!request.refusal.empty()) members.emplace_back("refusal", text_of(request.refusal));
   if (request.retry_ms > 0) members.emplace_back("retryMs", text_of(std::to_string(request.retry_ms)));
@@ -189,7 +216,9 @@ Members members_of(const Answer& answer) {
     members.emplace_back("pages", std::to_string(answer.pages));
     members.emplace_back("listId", text_of(std::to_string(answer.list_id)));
     members.emplace_back("slots", encode_slots(answer.slots));
+    if (!answer.unused_volumes.empty()) members.emplace_back("unusedVolumes", encode_names(answer.unused_volumes));
   }
+  if (!answer.volume.empty()) members.emplace_back("volume", text_of(answer.volume));
   if (answer.type == AnswerType::renew) members.emplace_back("request", text_of(answer.certificate_request));
   return members;
 }
@@ -233,7 +262,8 @@ Result<Request> read_request(Fields& fields) {
   request.gateway = fields.name("gateway");
   request.gateway_id = read_gateway_id(fields);
   request.floor = fields.epoch("floor");
-  if (names_a_pod(request.type) || fields.has("incarnation")) request.incarnation = fields.id("incarnation");
+  const bool needs_incarnation = names_a_pod(request.type) || request.type == RequestType::delete_volume;
+  if (needs_incarnation || fields.has("incarnation")) request.incarnation = fields.id("incarnation");
   if (names_a_pod(request.type)) {
     request.uid = read_uid(fields, request.type);
     request.epoch = fields.epoch("epoch");
@@ -255,6 +285,11 @@ Result<Request> read_request(Fields& fields) {
   }
   if (request.type == RequestType::release) {
     request.keep_output = fields.has("keepOutput") && *fields.find("keepOutput") == Json(true);
+  }
+  if (request.type == RequestType::delete_volume) {
+    request.volume = fields.name("volume");
+    if (fields.has("path")) request.path = fields.text("path");
+    request.epoch = fields.epoch("epoch");
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (request.type == RequestType::certificate) read_certificate(fields, request);
@@ -288,7 +323,12 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
     answer.pages = fields.u32("pages");
     answer.list_id = fields.u64("listId");
     answer.slots = read_slots(fields);
+    answer.unused_volumes = read_names(fields, "unusedVolumes");
     if (answer.page >= answer.pages) fields.fail("page", "must be below pages");
+  }
+  if (answer.type == AnswerType::volume_deleted) {
+    answer.volume = fields.name("volume");
+    answer.epoch = fields.epoch("epoch");
   }
   if (answer.type == AnswerType::renew) {
     answer.certificate_request = read_pem(fields, "request", "CERTIFICATE REQUEST");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +18,21 @@ namespace berth {
 
 // Gateway -> node.
 // heartbeat: the answer to a heartbeat; certificate: to a renew
-enum class RequestType { pre_bind, bind, release, list, heartbeat, certificate };
+enum class RequestType { pre_bind, bind, release, list, heartbeat, certificate, delete_volume };
+
+// A volume that the device is to make: a directory below its pool of this class.
+struct VolumeToMake {
+  std::string storage_class;
+  std::int64_t bytes = 0;  // as the claim asks for, more than 0
+  bool operator==(const VolumeToMake&) const = default;
+};
 
 // A local volume bound to a claim of the pod, chosen by VolumeBinding.
 struct BoundVolume {
-  std::string claim;   // "<namespace>/<name>" of the PersistentVolumeClaim
-  std::string volume;  // name of the PersistentVolume
-  std::string path;    // directory on the node
+  std::string claim;                      // "<namespace>/<name>" of the PersistentVolumeClaim
+  std::string volume;                     // name of the PersistentVolume
+  std::string path;                       // directory on the node
+  std::optional<VolumeToMake> make = {};  // none: it is there
   bool operator==(const BoundVolume&) const = default;
 };
 
@@ -34,7 +43,7 @@ struct Request {
   std::string incarnation;                // of the addressee; empty where no pod is named: any
   Epoch floor;                            // P10: lowest epoch of any live row or release entry of the node
   std::string uid;                        // pod; empty in list, heartbeat and certificate
-  Epoch epoch;                            // of uid
+  Epoch epoch;                            // of uid; delete_volume: above that of every row so far
   std::string pod;                        // pre_bind: the manifest, JSON text
   bool uid_in_pod = false;                // outgoing pre_bind: metadata.uid of the manifest is uid; sent only there
   std::vector<BoundVolume> volumes = {};  // pre_bind
@@ -52,6 +61,8 @@ struct Request {
   std::string certificate = {};           // certificate: PEM; empty: none was issued ...
   std::string refusal = {};               // ... for this reason ...
   Millis retry_ms = 0;                    // ... and the device may ask again after this
+  std::string volume = {};                // delete_volume: its name ...
+  std::string path = {};                  // ... and directory; empty: the device knows it
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}
@@ -60,7 +71,19 @@ struct Request {
 // Node -> gateway.
 // kept: asked for by nothing; the output of this uid and epoch is kept here. renew: answers nothing, asks for a
 // certificate (N10).
-enum class AnswerType { pre_bound, bound, released, rejected, stale, superseded, hello, slots, kept, renew };
+enum class AnswerType {
+  pre_bound,
+  bound,
+  released,
+  rejected,
+  stale,
+  superseded,
+  hello,
+  slots,
+  kept,
+  renew,
+  volume_deleted
+};
 
 enum class SlotState { none, preparing, prepared, running, stopping, finished };
 
@@ -90,7 +113,9 @@ struct Answer {
   std::uint32_t pages = 0;     // slots: how many pages this listing has (at least 1)
   std::uint64_t list_id = 0;
   std::vector<SlotReport> slots;
-  std::string certificate_request = {};  // renew: PEM
+  std::vector<std::string> unused_volumes = {};  // slots, page 0: made for slots that ended before Bind
+  std::string certificate_request = {};          // renew: PEM
+  std::string volume = {};                       // volume_deleted: it is gone, with its data
 
   Answer() = default;
   Answer(AnswerType type_in) : type(type_in) {}

@@ -1,5 +1,6 @@
 #include "core/handshake/row.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -62,16 +63,28 @@ std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer
     case AnswerType::hello:
     case AnswerType::slots:
     case AnswerType::kept:
-    case AnswerType::renew: return std::nullopt;
+    case AnswerType::renew:
+    case AnswerType::volume_deleted: return std::nullopt;
   }
   return std::nullopt;
 }
 
 // The first byte of a stored row: kPacked; then uid and pod, the epoch's term and counter, node, incarnation, promise,
-// and the volumes. Anything else is JSON written by an earlier version.
+// and the volumes; in a row that makes some, each with class and bytes behind it (0: it is there). Anything else is
+// JSON written by an earlier version.
 constexpr char kPacked = 1;
+constexpr char kPackedMaking = 2;
 
-Result<Row> unpack_row(std::string_view packed) {
+bool makes_volumes(const Row& row) {
+  return std::any_of(row.volumes.begin(), row.volumes.end(), [](const BoundVolume& each) { return each.make; });
+}
+
+void read_make(ByteReader& in, BoundVolume& volume) {
+  VolumeToMake make{std::string(in.text()), in.integer()};
+  if (make.bytes > 0) volume.make = std::move(make);
+}
+
+Result<Row> unpack_row(std::string_view packed, bool makes) {
   ByteReader in(packed);
   Row row;
   row.uid = in.id();
@@ -85,6 +98,7 @@ Result<Row> unpack_row(std::string_view packed) {
   for (std::uint64_t i = 0; i < volumes && in.ok(); ++i) {
     BoundVolume& each = row.volumes.emplace_back();
     for (std::string* text : {&each.claim, &each.volume, &each.path}) *text = in.text();
+    if (makes) read_make(in, each);
   }
   if (!in.ok() || !in.at_end()) return Status::error("truncated, or longer than a row");
   if (!is_valid_id(row.uid)) return Status::error("uid: must be 1 to 128 letters, digits, '.', '_' or '-'");
@@ -174,7 +188,8 @@ bool ends_entry(const ReleaseEntry& entry, const Answer& answer, std::string_vie
 
 std::string encode(const Row& row) {
   ByteWriter out;
-  out.byte(kPacked);
+  const bool makes = makes_volumes(row);
+  out.byte(makes ? kPackedMaking : kPacked);
   out.id(row.uid);
   out.text(row.pod);
   out.number(row.epoch.term);
@@ -185,6 +200,10 @@ std::string encode(const Row& row) {
   out.number(row.volumes.size());
   for (const BoundVolume& each : row.volumes) {
     for (const std::string* text : {&each.claim, &each.volume, &each.path}) out.text(*text);
+    if (!makes) continue;
+    const VolumeToMake make = each.make.value_or(VolumeToMake{});
+    out.text(make.storage_class);
+    out.integer(make.bytes);
   }
   return out.take();
 }
@@ -194,7 +213,9 @@ Result<Row> decode_row(std::string_view value, int phase) {
     return Status::error("phase: must be prebind (1), bind (2), bound (3) or release (4), got " +
                          std::to_string(phase));
   }
-  Result<Row> row = !value.empty() && value[0] == kPacked ? unpack_row(value.substr(1)) : decode_row_of_json(value);
+  const bool is_packed = value.starts_with(kPacked) || value.starts_with(kPackedMaking);
+  Result<Row> row =
+      is_packed ? unpack_row(value.substr(1), value.starts_with(kPackedMaking)) : decode_row_of_json(value);
   if (row) row->phase = static_cast<Phase>(phase);
   return row;
 }
@@ -208,6 +229,11 @@ std::string encode(const ReleaseEntry& entry) {
   if (!entry.volumes.empty()) json.set("volumes", to_json(entry.volumes));
   if (!entry.pod.empty()) json.set("pod", entry.pod);
   if (entry.holds_name) json.set("holdsName", true);
+  if (!entry.made.empty()) {
+    Json made = Json::array();
+    for (const std::string& volume : entry.made) made.push_back(volume);
+    json.set("made", std::move(made));
+  }
   std::string text = json.dump();
   if (!entry.charge.empty()) append_member(text, "charge", entry.charge);
   return text;
@@ -226,6 +252,11 @@ Result<ReleaseEntry> decode_release_entry(std::string_view value) {
   entry.volumes = fields.volumes("volumes");
   if (const Json* pod = json->find("pod"); pod != nullptr && pod->is_string()) entry.pod = pod->as_string();
   entry.holds_name = json->find("holdsName") != nullptr;
+  if (json->find("made") != nullptr) {
+    for (const Json& volume : fields.array("made")) {
+      if (volume.is_string()) entry.made.push_back(volume.as_string());
+    }
+  }
   if (!fields.ok()) return fields.status();
   return entry;
 }

@@ -65,6 +65,7 @@ struct ReleaseEntry {
   std::vector<BoundVolume> volumes = {};  // of a slot that got beyond prepared: its claims are bound to these
   std::string pod = {};     // of a workload without an object: "<namespace>/<name>", by what the device holds
   bool holds_name = false;  // no other pod of that name is placed meanwhile (P14)
+  std::vector<std::string> made = {};  // volumes that its device was asked to make
 };
 
 struct Move {

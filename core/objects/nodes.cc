@@ -47,8 +47,8 @@ Status check_identity(const std::string& name, const Json& payload) {
 // What scheduling reads of a state message; the rest (sequence, session) changes often and is not kept.
 Json facts_of(const Json& payload) {
   Json facts = Json::object();
-  for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes", "features",
-                               "certificateExpires", "certificateProblem"}) {
+  for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes", "volumePools",
+                               "features", "certificateExpires", "certificateProblem"}) {
     if (const Json* value = payload.find(key)) facts.set(key, *value);
   }
   return facts;
@@ -124,6 +124,7 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   }
   if (const Json* images = facts.find("images")) status.set("images", *images);
   if (const Json* features = facts.find("features")) status.set("declaredFeatures", *features);
+  if (const Json* pools = facts.find("volumePools"); pools != nullptr && is_offered) status.set("volumePools", *pools);
   Json manifest = Json::object();
   manifest.set("apiVersion", "v1");
   manifest.set("kind", "Node");

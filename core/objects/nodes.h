@@ -133,8 +133,6 @@ class Nodes {
   std::map<std::string, Json> states_put_off_;               // by node: the newest
 };
 
-// Annotation of a volume that a device offers; its value is the node.
-inline constexpr std::string_view kOfferedBy = "berth/offered-by";
 bool is_offered_by(const PersistentVolume& volume, const std::string& node);
 
 // The local volumes in a node's facts as PersistentVolumes named "<node>-<volume>", bound to the node by affinity.

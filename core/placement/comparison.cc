@@ -28,6 +28,7 @@ bool is_alive(SlotState state) { return state == SlotState::running || state == 
 }  // namespace
 
 void Comparison::take_slots(const Answer& answer) {
+  if (parts_.listings.is_page_of_open(answer)) parts_.provisioned.take_unused(answer.node, answer.unused_volumes);
   const std::optional<std::vector<SlotReport>> slots = parts_.listings.add_page(answer);
   if (!slots) return;
   const std::size_t unexplained = count_unexplained(answer.node, *slots);
@@ -45,6 +46,7 @@ void Comparison::take_slots(const Answer& answer) {
   if (foreign != slots->end()) parts_.adopt_mode.note_foreign_slot(answer.node, *foreign);
   if (compare(answer.node, *slots, answer.incarnation)) {
     parts_.nodes.note_unexplained(answer.node, unexplained);
+    parts_.provisioned.reclaim(answer.node);
     return parts_.adopt_mode.note_answered(answer.node);
   }
   parts_.listings.start_later(answer.node);

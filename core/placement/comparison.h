@@ -21,6 +21,7 @@ class Comparison {
     Scheduler& scheduler;
     Listings& listings;
     VolumeBinder& volumes;
+    ProvisionedVolumes& provisioned;
     ReleaseList& releases;
     PodLifecycle& lifecycle;
     NodeRegistry& nodes;

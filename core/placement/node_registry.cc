@@ -130,6 +130,8 @@ void NodeRegistry::refresh(const std::string& node) {
   const bool changed = context_.nodes.rebuild(node, context_.objects.overlay(node));
   news_.note(node, *device);
   if (changed) parts_.handlers.node_set(before, device->node);
+  const bool has_room = changed && before != nullptr && before->volume_pools != device->node->volume_pools;
+  if (has_room) parts_.changes.wake_capacity();
 }
 
 void NodeRegistry::tell(const std::string& node, const char* type, const char* reason, std::string message) {

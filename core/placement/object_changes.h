@@ -21,6 +21,8 @@ class ObjectChanges {
   // What was reserved for the pod's claims, and never written, is free again. Upstream's waiting pods learn of it
   // through the volume objects, which changed there.
   void wake_unreserved(const std::shared_ptr<const Pod>& pod);
+  // A pool of a device has more room than before.
+  void wake_capacity() { wake({EventResource::csi_storage_capacity, kUpdate, "CSIStorageCapacityUpdate"}, {}); }
   // Erases an object that is no pod: topics are cleared, and waiting pods hear of it.
   void erase(Kind kind, const std::string& key);
   // A volume or claim has changed since the last call.

@@ -23,10 +23,11 @@ Placement::Placement(const PlacementContext& context)
       listings_(context, sender_),
       changes_(context.objects, context.mirror, scheduler_.queue()),
       refusals_(context, scheduler_, changes_),
-      volumes_(context, state_, changes_, *this),
+      provisioned_(context, state_, sender_, changes_),
+      volumes_(context, state_, changes_, provisioned_, *this),
       immediate_claims_(context, volumes_),
-      releases_(context, state_, scheduler_.cache(), sender_, listings_, volumes_, changes_, *this),
-      lifecycle_(context, {state_, scheduler_, sender_, listings_, volumes_, releases_, changes_, *this}),
+      releases_(context, state_, scheduler_.cache(), sender_, listings_, volumes_, provisioned_, changes_, *this),
+      lifecycle_(context, {state_, scheduler_, sender_, listings_, volumes_, provisioned_, releases_, changes_, *this}),
       admission_(context, volumes_, changes_),
       ephemeral_claims_(context, admission_, volumes_),
       nodes_(context, {scheduler_.handlers(), sender_, listings_, volumes_, admission_, changes_, releases_, lifecycle_,
@@ -34,12 +35,12 @@ Placement::Placement(const PlacementContext& context)
       twins_(context, state_, listings_,
              [this](const std::string& node, const std::string& why) { nodes_.quarantine(node, Hold::twins, why); }),
       pods_(context, {state_, scheduler_, volumes_, ephemeral_claims_, releases_, changes_, lifecycle_, output_}),
-      recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
+      recovery_(context, {state_, scheduler_, volumes_, provisioned_, releases_, lifecycle_, nodes_, pods_}),
       pod_admission_(context, scheduler_),
       adoption_(context, {state_, volumes_, releases_, lifecycle_, pods_, pod_admission_}),
       adopt_mode_(context, {volumes_, nodes_, pods_, adoption_, output_}),
-      comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
-                            adoption_, adopt_mode_, twins_}),
+      comparison_(context, {state_, scheduler_, listings_, volumes_, provisioned_, releases_, lifecycle_, nodes_, pods_,
+                            recovery_, adoption_, adopt_mode_, twins_}),
       takeover_(context, {listings_, nodes_, comparison_, adopt_mode_}),
       retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_, twins_,
                             listings_}),
@@ -88,6 +89,7 @@ void Placement::take_answer(Answer answer) {
   if (answer.type == AnswerType::renew) return nodes_.renewals().take(answer.node, answer.certificate_request);
   if (answer.type == AnswerType::superseded) return takeover_.take_superseded(answer);
   if (answer.type == AnswerType::kept) return output_.take(answer);
+  if (answer.type == AnswerType::volume_deleted) return provisioned_.take_answer(answer);
   if (answer.type == AnswerType::slots) {
     takeover_.note_slots(answer);
     return comparison_.take_slots(answer);

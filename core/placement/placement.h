@@ -16,6 +16,7 @@
 #include "core/placement/ephemeral_claims.h"
 #include "core/placement/immediate_claims.h"
 #include "core/placement/kept_output.h"
+#include "core/placement/provisioned_volumes.h"
 #include "core/placement/refusal_watch.h"
 #include "core/placement/retirement.h"
 #include "core/placement/status_sweep.h"
@@ -96,6 +97,7 @@ class Placement final : private PlacementEvents {
   Listings listings_;
   ObjectChanges changes_;
   RefusalWatch refusals_;
+  ProvisionedVolumes provisioned_;
   VolumeBinder volumes_;
   ImmediateClaims immediate_claims_;
   ReleaseList releases_;

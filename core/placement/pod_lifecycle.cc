@@ -33,6 +33,7 @@ PodLifecycle::PodLifecycle(const PlacementContext& context, const Parts& parts)
       sender_(parts.sender),
       listings_(parts.listings),
       volumes_(parts.volumes),
+      provisioned_(parts.provisioned),
       releases_(parts.releases),
       changes_(parts.changes),
       events_(parts.events),
@@ -221,6 +222,7 @@ void PodLifecycle::move(Binding& binding, RowEvent event) {
 // P2: phase bind is in this turn's transaction, with the volumes Bound; Bind leaves after it.
 void PodLifecycle::enter_bind(Binding& binding) {
   context_.store.advance(binding.row.uid, static_cast<int>(Phase::bind));
+  provisioned_.make_objects(binding.row);
   for (const BoundVolume& bound_volume : binding.row.volumes) volumes_.bind(bound_volume);
   for (const BoundVolume& bound_volume : binding.row.volumes) {
     // The mirror tells a gateway that lost its store which data is whose.
@@ -270,8 +272,9 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
   volumes_.pass_on_claims(row);
   if (made.to_release_list) {
     const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
-    releases_.add({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)},
-                  false);  // Bind was never sent
+    ReleaseEntry entry{row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)};
+    entry.made = volumes_to_make(row);
+    releases_.add(std::move(entry), false);  // Bind was never sent
   } else {
     listings_.note_ended(row.node, row.epoch);
     state_.epochs.drop(row.node, row.epoch, row.uid);
@@ -284,6 +287,8 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
       entry != nullptr && !entry->deleting && !entry->finished && scheduler_.framework_of(*entry->pod) != nullptr;
   if (made.from == Phase::prebind) {
     volumes_.unreserve(row);
+    // What goes to the release list may still be made.
+    if (!made.to_release_list) provisioned_.take_unused(row.node, volumes_to_make(row));
     changes_.wake_unreserved(binding.pod);
   }
   // Without a pod the cycle is one whose object a damaged store had lost; the object that has come since was never in

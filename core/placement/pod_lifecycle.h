@@ -12,6 +12,7 @@
 #include "core/placement/events.h"
 #include "core/placement/listings.h"
 #include "core/placement/object_changes.h"
+#include "core/placement/provisioned_volumes.h"
 #include "core/placement/release_list.h"
 #include "core/placement/send_window.h"
 #include "core/placement/state.h"
@@ -29,6 +30,7 @@ class PodLifecycle {
     RequestSender& sender;
     Listings& listings;
     VolumeBinder& volumes;
+    ProvisionedVolumes& provisioned;
     ReleaseList& releases;
     ObjectChanges& changes;
     PlacementEvents& events;
@@ -104,6 +106,7 @@ class PodLifecycle {
   RequestSender& sender_;
   Listings& listings_;
   VolumeBinder& volumes_;
+  ProvisionedVolumes& provisioned_;
   ReleaseList& releases_;
   ObjectChanges& changes_;
   PlacementEvents& events_;

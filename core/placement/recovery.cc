@@ -66,6 +66,7 @@ void Recovery::resume_all(std::deque<Row> rows) {
 }
 
 void Recovery::resume(Row row) {
+  if (row.phase != Phase::prebind) parts_.provisioned.make_objects(row);
   parts_.volumes.hold(row);
   parts_.lifecycle.resume(restore(std::move(row)));
 }

@@ -16,6 +16,7 @@ class Recovery {
     PlacementState& state;
     Scheduler& scheduler;
     VolumeBinder& volumes;
+    ProvisionedVolumes& provisioned;
     ReleaseList& releases;
     PodLifecycle& lifecycle;
     NodeRegistry& nodes;

@@ -7,13 +7,15 @@
 namespace berth {
 
 ReleaseList::ReleaseList(const PlacementContext& context, PlacementState& state, Cache& cache, RequestSender& sender,
-                         Listings& listings, VolumeBinder& volumes, ObjectChanges& changes, PlacementEvents& events)
+                         Listings& listings, VolumeBinder& volumes, ProvisionedVolumes& provisioned,
+                         ObjectChanges& changes, PlacementEvents& events)
     : context_(context),
       state_(state),
       cache_(cache),
       sender_(sender),
       listings_(listings),
       volumes_(volumes),
+      provisioned_(provisioned),
       changes_(changes),
       events_(events) {}
 
@@ -36,7 +38,9 @@ bool ReleaseList::take_answer(const Answer& answer) {
   if (found == state_.releases.end() || !ends_entry(found->second.entry, answer, context_.identity->id.store_id)) {
     return false;
   }
+  const ReleaseEntry ended = found->second.entry;
   end(key);
+  provisioned_.take_unused(ended.node, ended.made);
   return true;
 }
 

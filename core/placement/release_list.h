@@ -22,7 +22,8 @@ class ReleaseList {
  public:
   // All outlive it.
   ReleaseList(const PlacementContext& context, PlacementState& state, Cache& cache, RequestSender& sender,
-              Listings& listings, VolumeBinder& volumes, ObjectChanges& changes, PlacementEvents& events);
+              Listings& listings, VolumeBinder& volumes, ProvisionedVolumes& provisioned, ObjectChanges& changes,
+              PlacementEvents& events);
   ~ReleaseList();
   ReleaseList(const ReleaseList&) = delete;
   ReleaseList& operator=(const ReleaseList&) = delete;
@@ -78,6 +79,7 @@ class ReleaseList {
   RequestSender& sender_;
   Listings& listings_;
   VolumeBinder& volumes_;
+  ProvisionedVolumes& provisioned_;
   ObjectChanges& changes_;
   PlacementEvents& events_;
 };

@@ -74,6 +74,10 @@ void Retirement::orphan_volumes(const std::string& node) {
     if (!volume->claim_ref.empty()) {
       const auto claim = context_.objects.claim(volume->claim_ref);
       // A released volume still names its claim; that may be bound elsewhere by now.
+      if (is_reclaimed(context_.objects, *volume)) {  // nobody is left to delete it
+        parts_.changes.erase(Kind::persistent_volume, name);
+        continue;
+      }
       if (claim == nullptr || claim->volume_name != name) continue;
       const auto policy = claim->metadata.annotations.find(std::string(kOrphanPolicy));
       if (policy == claim->metadata.annotations.end() || policy->second != kRelease) continue;

@@ -18,8 +18,8 @@ bool is_bound_to(const std::vector<BoundVolume>& bound_volumes, const std::strin
 }  // namespace
 
 VolumeBinder::VolumeBinder(const PlacementContext& context, const PlacementState& state, ObjectChanges& changes,
-                           PlacementEvents& events)
-    : context_(context), state_(state), changes_(changes), events_(events) {}
+                           ProvisionedVolumes& provisioned, PlacementEvents& events)
+    : context_(context), state_(state), changes_(changes), provisioned_(provisioned), events_(events) {}
 
 // After a lost store a device may report what its slots hold before claims and volumes are back: a claim must not be
 // given another volume meanwhile.
@@ -82,7 +82,8 @@ void VolumeBinder::unreserve(const Row& row) {
   join_waiting_halves();
 }
 
-// Waiting pods are woken as by upstream's two writes: the volume's, then the claim's.
+// Waiting pods are woken as by upstream's two writes: the volume's, then the claim's. The mirror tells a gateway that
+// lost its store which data is whose.
 bool VolumeBinder::bind(const BoundVolume& bound_volume) {
   if (is_taken(bound_volume)) return false;
   EventObjects of_volume, of_claim;
@@ -94,6 +95,7 @@ bool VolumeBinder::bind(const BoundVolume& bound_volume) {
   const bool volume_changed = of_volume.old_volume != of_volume.new_volume;
   const bool claim_changed = of_claim.old_claim != of_claim.new_claim;
   if (volume_changed) {
+    context_.publisher.mirror(Kind::persistent_volume, bound_volume.volume);
     context_.publisher.mark(Kind::persistent_volume, bound_volume.volume);
     changes_.wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
   }
@@ -108,6 +110,7 @@ bool VolumeBinder::bind(const BoundVolume& bound_volume) {
                             "Bound",
                             "bound to volume " + bound_volume.volume,
                             {}});
+    context_.publisher.mirror(Kind::persistent_volume_claim, bound_volume.claim);
     context_.publisher.mark(Kind::persistent_volume_claim, bound_volume.claim);
     changes_.wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
   }

@@ -12,6 +12,7 @@
 #include "core/placement/context.h"
 #include "core/placement/events.h"
 #include "core/placement/object_changes.h"
+#include "core/placement/provisioned_volumes.h"
 #include "core/placement/state.h"
 
 namespace berth {
@@ -22,7 +23,7 @@ class VolumeBinder {
 
   // All outlive it.
   VolumeBinder(const PlacementContext& context, const PlacementState& state, ObjectChanges& changes,
-               PlacementEvents& events);
+               ProvisionedVolumes& provisioned, PlacementEvents& events);
 
   Status load(const RecordView& record);
   // Marks what load() brought as being deleted.
@@ -100,6 +101,7 @@ class VolumeBinder {
   const PlacementContext& context_;
   const PlacementState& state_;
   ObjectChanges& changes_;
+  ProvisionedVolumes& provisioned_;
   PlacementEvents& events_;
   // By holder: claim or volume is not known yet.
   std::map<std::string, std::vector<BoundVolume>> awaited_;

@@ -22,9 +22,11 @@ void VolumeBinder::begin_delete(Kind kind, const std::string& key) {
 void VolumeBinder::delete_unused() {
   bool changed = false;
   for (const auto& [kind, key] : std::set(terminating_)) {
+    std::string released;
     if (kind == Kind::persistent_volume_claim) {
       if (is_used(key) || !events_.claim_gone(key)) continue;
-      if (auto claim = context_.objects.claim(key); claim != nullptr) release(claim->volume_name, key);
+      if (auto claim = context_.objects.claim(key); claim != nullptr) released = claim->volume_name;
+      release(released, key);
     } else if (auto volume = context_.objects.volume(key);
                volume != nullptr && (volume->phase == "Bound" || is_reserved(key))) {
       continue;
@@ -35,6 +37,7 @@ void VolumeBinder::delete_unused() {
     const auto volume = kind == Kind::persistent_volume ? context_.objects.volume(key) : nullptr;
     changes_.erase(kind, key);
     if (volume != nullptr) offer_again(*volume);
+    if (!released.empty()) provisioned_.reclaim_volume(released);
   }
   if (changed) save_pending();
 }

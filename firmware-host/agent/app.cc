@@ -13,6 +13,7 @@
 #include "firmware-host/agent/device_certificate.h"
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/output_files.h"
+#include "firmware-host/agent/pool_files.h"
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/agent/settings.h"
 #include "firmware-host/agent/workload.h"
@@ -143,7 +144,8 @@ class AgentApp {
     runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
     output_.emplace(state_->file("output"), state_->file("pods"), OutputFiles::Limits{}, log_);
     settings_.agent.output = &*output_;
-    for (const Status& opened : {runtime_->open(), output_->open()}) {
+    settings_.agent.pool_directories = &pools_;
+    for (const Status& opened : {runtime_->open(), output_->open(), PoolFiles::check(settings_.agent.volume_pools)}) {
       if (!opened.is_success()) return fail(kExitMachine, "cannot start", opened);
     }
     return kExitOk;
@@ -251,6 +253,7 @@ class AgentApp {
   std::optional<MarkFile> marks_;
   std::unique_ptr<ProcessRuntime> runtime_;
   std::optional<OutputFiles> output_;
+  PoolFiles pools_;
   std::optional<TimeFile> time_file_;    // with TLS
   std::optional<TimeFloor> time_floor_;  // likewise
   std::optional<DeviceCertificate> certificate_;

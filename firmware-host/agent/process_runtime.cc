@@ -49,8 +49,10 @@ Status find_volume(const BoundVolume& volume, const ProcessRuntimeConfig& config
                        ", which its mount_point: true demands: mount the disk");
 }
 
-Status find_volumes(const Workload& workload, const ProcessRuntimeConfig& config) {
+// `made` false: one that is to be made may be missing yet.
+Status find_volumes(const Workload& workload, const ProcessRuntimeConfig& config, bool made = true) {
   for (const BoundVolume& volume : workload.volumes) {
+    if (volume.make && !made) continue;
     if (Status found = find_volume(volume, config); !found.is_success()) return found;
   }
   return Status::ok();
@@ -212,7 +214,7 @@ Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolu
   // Whatever the tag is: only the environment depends on it.
   const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes);
   if (!workload) return workload.error();
-  if (Status found = find_volumes(*workload, config_); !found.is_success()) return found;
+  if (Status found = find_volumes(*workload, config_, false); !found.is_success()) return found;
   return find_existing(*workload, config_.node);
 }
 

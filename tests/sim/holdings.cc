@@ -173,12 +173,13 @@ Breach find_flood(const Witness& witness) {
   return {};
 }
 
-// In the simulator a volume is named after its node: "<node>-<name>".
+// In the simulator a volume is named after its node, "<node>-<name>", or lies in its pool.
 Breach find_away_from_volume(const Witness& witness) {
   for (const Row& row : witness.news().begun) {
     for (const BoundVolume& bound_volume : row.volumes) {
       if (bound_volume.volume.starts_with(row.node.get()) && bound_volume.volume[row.node.get().size()] == '-')
         continue;
+      if (bound_volume.path.starts_with(pool_root(row.node) + "/")) continue;
       return "pod " + row.pod + " is placed on node " + row.node + ", but its claim " + bound_volume.claim +
              " has volume " + bound_volume.volume;
     }

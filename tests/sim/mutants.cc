@@ -44,6 +44,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n8, "N8", "an agent does not look at the mark of its store"},
       {Mutant::n8_told, "N8t", "an agent does not compare what the gateway has heard of its store"},
       {Mutant::n9, "N9", "an agent believes whatever time a gateway says"},
+      {Mutant::n11, "N11", "an agent loses its records of the volumes that it has made at each start"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
       {Mutant::p2, "P2", "Bind is sent although phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},
@@ -66,6 +67,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p15_word, "P15w", "what speaks against a new store is not heard"},
       {Mutant::p16, "P16", "past orders are not remembered"},
       {Mutant::p17, "P17", "a pod with spec.nodeName that has to wait is placed anywhere"},
+      {Mutant::p18, "P18", "a volume counts as deleted once its device was asked"},
       {Mutant::d1, "D1", "the host name that a device says counts"},
       {Mutant::d2, "D2", "no node is passed over for long"},
       {Mutant::d3, "D3", "what devices report has no limits"},
@@ -109,6 +111,10 @@ void forget_at_start_of_device(MemoryStore& flash, Mutant mutant, const DeviceId
       stored->identity = own;
       flash.put(Table::meta, std::string(kIncarnationKey), encode_incarnation(*stored));
     }
+  } else if (mutant == Mutant::n11) {
+    for (const auto& [id, content] : only(flash.durable(), Table::meta)) {
+      if (id.second.starts_with(kVolumeKeys)) flash.erase(Table::meta, id.second);
+    }
   } else if (mutant == Mutant::p10) {
     flash.erase(Table::meta, std::string(kFloorKey));
   } else {
@@ -144,14 +150,17 @@ Request misread(Request request, const std::string& own_incarnation, Mutant muta
   if (mutant == Mutant::n4_output && request.type == RequestType::release) request.keep_output = true;
   if (mutant == Mutant::n5) request.promise_ms *= 1000;
   if (mutant == Mutant::n8_told) request.seen = {};
+  if (mutant == Mutant::p18 && request.type == RequestType::delete_volume) request.incarnation = "another";
   return request;
 }
 
 std::optional<Answer> answer_rashly(const Request& request, const std::string& own_incarnation, Mutant mutant) {
   const bool bound = mutant == Mutant::n3 && request.type == RequestType::bind;
   const bool released = mutant == Mutant::n4 && request.type == RequestType::release;
-  if (request.incarnation != own_incarnation || (!bound && !released)) return std::nullopt;
-  Answer answer(bound ? AnswerType::bound : AnswerType::released);
+  const bool deleted = mutant == Mutant::p18 && request.type == RequestType::delete_volume;
+  if (request.incarnation != own_incarnation || (!bound && !released && !deleted)) return std::nullopt;
+  Answer answer(deleted ? AnswerType::volume_deleted : bound ? AnswerType::bound : AnswerType::released);
+  answer.volume = request.volume;
   answer.incarnation = own_incarnation;
   answer.gateway_id = request.gateway_id;
   answer.uid = request.uid;

@@ -2,7 +2,9 @@
 
 #include <iterator>
 
+#include "core/api/volume.h"
 #include "tests/sim/provisioner.h"
+#include "tests/sim/sim_pool.h"
 
 namespace berth::sim {
 
@@ -33,14 +35,15 @@ Json claim_spec(const std::string& storage_class) {
 
 }  // namespace
 
-Operators::Operators(SimEnvironment& world, std::size_t names, std::size_t nodes, bool rush)
+Operators::Operators(SimEnvironment& world, std::size_t names, std::size_t nodes, bool rush, std::uint64_t seed)
     : world_(world),
       topics_(kFleet),
       client_(world.broker, "operator"),
       rival_(world.broker, "rival"),
       names_(names),
       rush_(rush),
-      cordoned_(nodes, false) {
+      cordoned_(nodes, false),
+      pooled_random_(seed ^ 0x504f4f4c) {
   client_.set_handler(this);
   for (std::size_t number = 0; number < names_; ++number) free_.insert(number);
   if (!rush_) name_nodes();
@@ -194,16 +197,22 @@ void Operators::publish_classes_and_claims() {
   storage_class.set("metadata", Json(Json::Object{{"name", Json(kMadeClass)}})).set("provisioner", "sim.berth/maker");
   storage_class.set("allowedTopologies", Json(Json::Array{std::move(term)}));
   publish(topics_.desired(Kind::storage_class, kMadeClass), storage_class);
-  for (std::size_t number = 0; number < kClaims + kMadeClaims; ++number) publish_claim(number);
+  Json pooled = immediate;
+  pooled.set("metadata", Json(Json::Object{{"name", Json(kPooledClass)}}));
+  pooled.set("provisioner", StorageClass::kLocalProvisioner).set("volumeBindingMode", "WaitForFirstConsumer");
+  publish(topics_.desired(Kind::storage_class, kPooledClass), pooled);
+  for (std::size_t number = 0; number < kClaims + kMadeClaims + kPooledClaims; ++number) publish_claim(number);
 }
 
-// First the claims for volumes that nodes offer, then those for provisioned volumes.
+// First the claims for volumes that nodes offer, then those for provisioned volumes: by the provisioner, by devices.
 std::string Operators::name_of_claim(std::size_t number) {
+  if (number >= kClaims + kMadeClaims) return "v" + std::to_string(number - kClaims - kMadeClaims);
   return number < kClaims ? "c" + std::to_string(number) : "m" + std::to_string(number - kClaims);
 }
 
 std::string Operators::class_of_claim(std::size_t number) {
   if (number == kImmediateClaim) return kImmediateClass;
+  if (number >= kClaims + kMadeClaims) return kPooledClass;
   return number < kClaims ? "local" : kMadeClass;
 }
 
@@ -232,7 +241,11 @@ void Operators::act_on_volumes() {
   publish(topics_.desired(kind, key), Json(Json::Object{{"deleted", Json(true)}}));
 }
 
-std::string Operators::pick_claim() { return name_of_claim(world_.random.below(kClaims + kMadeClaims)); }
+std::string Operators::pick_claim() {
+  const std::string picked = name_of_claim(world_.random.below(kClaims + kMadeClaims));
+  const bool is_pooled = pooled_random_.chance(1, 3);
+  return is_pooled ? name_of_claim(kClaims + kMadeClaims + pooled_random_.below(kPooledClaims)) : picked;
+}
 
 void Operators::publish_overlay(std::size_t node) {
   const std::string name = "n" + std::to_string(node);
@@ -298,6 +311,7 @@ void Operators::drop_plan(const std::string& name) {
 void Operators::forget(const std::string& node) {
   world_.note("operator", "forgets node " + node);
   ++world_.counts.faults["node forgotten"];
+  world_.forgotten_nodes.insert(node);
   ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
 }
 

@@ -20,7 +20,8 @@ inline constexpr char kImmediateClass[] = "now";  // its claim and its volumes w
 
 class Operators final : private Transport::Handler {
  public:
-  Operators(SimEnvironment& world, std::size_t names, std::size_t nodes, bool rush);
+  // `seed`: of what is drawn apart from the rest of the run.
+  Operators(SimEnvironment& world, std::size_t names, std::size_t nodes, bool rush, std::uint64_t seed);
   ~Operators() override {
     client_.set_handler(nullptr);
     rival_.set_handler(nullptr);
@@ -107,6 +108,7 @@ class Operators final : private Transport::Handler {
   std::size_t last_name_ = 0;
   std::set<std::size_t> free_;  // numbers of names without a plan, or whose workload has ended
   std::vector<bool> cordoned_;
+  Random pooled_random_;                               // which claims are those of pools
   std::map<std::string, PodPlan> plans_;               // by name
   std::map<std::string, std::string> uid_of_;          // by key: uids of plans_
   std::map<std::string, std::set<std::string>> gone_;  // by key: uids that must not exist

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,11 @@ struct SimEnvironment {
   Decoded decoded;
   std::vector<std::string> answers;  // recent payloads sent by devices, replayed by other devices
   bool persistent_sessions;
-  std::uint64_t crash_per_mille;        // chance of a crash per turn, in the fault phase
-  std::size_t gateway_send_window = 0;  // send window of the gateway's client, for retained messages; 0: unlimited
-  std::function<void()> check = [] {};  // checks the invariants
+  bool gateway_store_lost = false;
+  std::set<std::string> forgotten_nodes;  // by the operators, at any time
+  std::uint64_t crash_per_mille;          // chance of a crash per turn, in the fault phase
+  std::size_t gateway_send_window = 0;    // send window of the gateway's client, for retained messages; 0: unlimited
+  std::function<void()> check = [] {};    // checks the invariants
   std::function<void(const std::string& uid)> on_ended = [](const std::string&) {};  // a workload finished by itself
   std::ostream* messages = nullptr;         // gets what the programs send, a JSON object a line; null: nobody
   std::function<void(std::string)> misuse;  // a program violated a contract that is not one of the invariants
@@ -123,6 +126,7 @@ class Process : private CutTransport::Watcher {
   const SimEnvironment& world() const { return world_; }
   CrashPoint& point() { return run_->point; }
   MemoryStore& flash() { return flash_; }
+  const MemoryStore& flash() const { return flash_; }
   TraceLog& log() { return log_; }
 
  private:

@@ -16,6 +16,10 @@ constexpr std::uint64_t kFloodPercent = 90;
 SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name)
     : Process(world, name.empty() ? config.node : std::move(name), config.node),
       config_(std::move(config)),
+      pool_([this](std::string_view what) {
+        this->world().note(this->name(), what);
+        ++this->world().counts.faults[std::string(what.substr(0, what.rfind(' ')))];
+      }),
       runtime_(world.clock, world.timers, world.random.next(),
                {[this](std::string_view what) { this->world().note(this->name(), what); },
                 [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
@@ -24,9 +28,19 @@ SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name
       marks_(world, Mutant::n8) {
   config_.marks = &marks_;
   config_.output = &output_;
+  if (!config_.volume_pools.empty()) runtime_.set_pool(config_.volume_pools.front().root, pool_);
   runtime_.set_features(config_.features);
   world.witness.add_device(this->name(), config_.node, to_resources(config_.capacity), runtime_).features =
       config_.features;
+}
+
+std::map<std::string, MadeVolume> SimDevice::made_volumes() const {
+  AgentRecords read;
+  for (const auto& [id, content] : flash().durable()) {
+    const bool is_one = id.first == Table::meta && id.second.starts_with(kVolumeKeys);
+    if (is_one) CHECK(decode_record({id.first, id.second, content.value, 0}, read).is_success());
+  }
+  return read.volumes;
 }
 
 SimDevice::~SimDevice() { drop_program(); }
@@ -38,6 +52,8 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   config_.time_floor = time_floor_.get();
   config_.boot_id = "boot-" + std::to_string(boots_);
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
+  cut_pool_ = std::make_unique<CutPool>(pool_, point());
+  config_.pool_directories = cut_pool_.get();
   agent_ =
       std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
   Copy copy{flash(), marks_.kept(), rolled_back_};
@@ -70,6 +86,7 @@ void SimDevice::drop_program() {
   agent_.reset();
   time_floor_.reset();
   cut_runtime_.reset();
+  cut_pool_.reset();
   runtime_.agent_died();
 }
 
@@ -100,6 +117,7 @@ void SimDevice::wipe() {
 
 void SimDevice::roll_back(bool keep_mark) {
   if (copies_.empty()) return;
+  has_lost_store_ = true;
   kill(keep_mark ? "store rolled back" : "store and mark rolled back");
   const Copy& copy = copies_[world().random.below(copies_.size())];
   flash() = copy.flash;
@@ -223,6 +241,10 @@ void SimDevice::check_time_floor() {
 void SimDevice::read_flash(const RecordIds* touched) {
   const std::optional<AgentRecords> stored = stored_incarnation(flash().durable());
   if (!stored || stored->state.incarnation != rolled_back_) rolled_back_.reset();
+  if (stored && !stored->state.incarnation.empty()) {
+    const std::string before = std::exchange(incarnation_, stored->state.incarnation);
+    has_lost_store_ = has_lost_store_ || (!before.empty() && before != incarnation_);
+  }
   const bool is_own = !stored || !stored->identity || *stored->identity == identity();
   const bool is_lost = (stored && !stored->lost.empty()) || rolled_back_;
   if (is_own && !is_lost) {

@@ -11,6 +11,7 @@
 #include "tests/sim/process.h"
 #include "tests/sim/sim_marks.h"
 #include "tests/sim/sim_output.h"
+#include "tests/sim/sim_pool.h"
 #include "tests/sim/sim_runtime.h"
 
 namespace berth::sim {
@@ -42,6 +43,11 @@ class SimDevice final : public Process {
   void retire();
   SimRuntime& runtime() { return runtime_; }
   const SimOutput& output() const { return output_; }
+  const SimPool& pool() const { return pool_; }
+  // As on flash.
+  std::map<std::string, MadeVolume> made_volumes() const;
+  // Its store was lost, or an older copy, at some time: it may have no record of what lies in its pool.
+  bool has_lost_store() const { return has_lost_store_; }
 
  private:
   void forget_at_start() override;
@@ -62,6 +68,7 @@ class SimDevice final : public Process {
   DeviceIdentity identity() const { return {config_.fleet, config_.node, config_.machine_id, {}}; }
 
   AgentConfig config_;
+  SimPool pool_;
   SimRuntime runtime_;
   SimOutput output_;
   SimMarks marks_;
@@ -76,11 +83,14 @@ class SimDevice final : public Process {
   std::deque<Copy> copies_;                 // of the flash, as earlier starts found it
   std::optional<std::string> rolled_back_;  // the incarnation of a copy that the agent has to notice
   std::unique_ptr<CutRuntime> cut_runtime_;
+  std::unique_ptr<CutPool> cut_pool_;
   std::unique_ptr<Agent> agent_;
   std::optional<Request> repeated_;                // sabotage S6
   std::map<std::string, std::string> last_slots_;  // sabotage FINAL: earlier slots, by uid
   std::uint64_t floods_ = 0;                       // of a lying device
-  bool is_told_ = false;                           // in this turn, that its store is an older copy
+  bool has_lost_store_ = false;
+  std::string incarnation_;  // as last on flash
+  bool is_told_ = false;     // in this turn, that its store is an older copy
   int boots_ = 0;
   Millis started_at_ = 0;  // on the machine's clock
 };

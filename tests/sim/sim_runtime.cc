@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/api/features.h"
+#include "tests/sim/sim_pool.h"
 
 namespace berth::sim {
 
@@ -55,14 +56,22 @@ Result<std::vector<Tag>> SimRuntime::list() {
   return tags;
 }
 
-void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>&) {
+// The first one whose directory is not there; empty: none.
+std::string SimRuntime::missing_volume(const std::vector<BoundVolume>& volumes) const {
+  for (const BoundVolume& each : volumes) {
+    if (pool_ != nullptr && each.path.starts_with(pool_root_) && !pool_->has(each.volume)) return each.volume;
+  }
+  return {};
+}
+
+void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Item& item = items_[tag];
   if (item.work != Work::preparing && item.work != Work::prepared) {
     return hooks_.misused("prepare of " + to_text(tag) + ", which is past that");
   }
   item.work = Work::preparing;
   item.lasts = lasts_of(pod);
-  item.refusal = check(pod, {}).message();
+  item.refusal = check(pod, volumes).message();
   note("prepare", tag);
   const bool slow = random_.chance(habits_.slow_percent, 100);
   const Millis delay = slow ? 3000 + static_cast<Millis>(random_.below(9000)) : static_cast<Millis>(random_.below(300));
@@ -72,7 +81,11 @@ void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vect
   --depth_;
 }
 
-Status SimRuntime::check(const std::string& pod, const std::vector<BoundVolume>&) {
+Status SimRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
+  const bool is_to_come = !volumes.empty() && volumes.front().make;  // a pod has one volume
+  if (const std::string missing = missing_volume(volumes); !missing.empty() && !is_to_come) {
+    return Status::error("volume " + missing + " is not there");
+  }
   if (!asks_for_probes(pod)) return Status::ok();
   if (habits_.cannot_probe) return Status::error("no simulated program to probe with");
   if (!features_) return Status::ok();
@@ -109,9 +122,16 @@ void SimRuntime::undo(const Tag& tag) {
   items_.erase(found);
 }
 
-Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>&) {
+Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Item& item = items_[tag];
   if (item.work == Work::held || item.work == Work::running) return item.pid;
+  if (const std::string missing = missing_volume(volumes); !missing.empty()) {
+    hooks_.misused("start of " + to_text(tag) + ", whose volume " + missing + " is not there");
+  } else if (pool_ != nullptr) {
+    for (const BoundVolume& each : volumes) {
+      if (pool_->has(each.volume)) pool_->write(each.volume);
+    }
+  }
   if (item.work == Work::ended) {  // while the agent was dead
     later(tag, 5, [this, tag] { report(tag, "Succeeded", true); });
     return item.pid;

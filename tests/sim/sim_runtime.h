@@ -19,6 +19,8 @@ namespace berth::sim {
 
 inline constexpr Millis kLongestStopMs = 2500;
 
+class SimPool;
+
 class SimRuntime final : public Runtime {
  public:
   enum class Work { preparing, prepared, held, running, ended, stopping_idle, stopping };
@@ -56,6 +58,11 @@ class SimRuntime final : public Runtime {
   void set_habits(Habits habits) { habits_ = habits; }
   // What it can do; none: everything.
   void set_features(std::optional<std::vector<std::string>> features) { features_ = std::move(features); }
+  // Volumes below this directory are there if the pool has made them.
+  void set_pool(const std::string& root, SimPool& pool) {
+    pool_root_ = root + "/";
+    pool_ = &pool;
+  }
   // The agent's process has died: children that it still holds see their pipe close.
   void agent_died();
   void reboot();
@@ -84,6 +91,7 @@ class SimRuntime final : public Runtime {
   void report(const Tag& tag, std::string_view phase, bool finished);
   void note(std::string_view what, const Tag& tag) const;
   void call(const std::function<void(Handler&)>& what);
+  std::string missing_volume(const std::vector<BoundVolume>& volumes) const;
 
   const VirtualClock& clock_;
   Timers& timers_;
@@ -91,6 +99,8 @@ class SimRuntime final : public Runtime {
   Hooks hooks_;
   Habits habits_;
   std::optional<std::vector<std::string>> features_;
+  SimPool* pool_ = nullptr;  // none
+  std::string pool_root_;
   Handler* handler_ = nullptr;
   std::map<Tag, Item> items_;
   std::uint64_t started_ = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/sim/hostile.h"
+#include "tests/sim/pools.h"
 #include "tests/sim/storm.h"
 
 namespace berth::sim {
@@ -62,6 +63,7 @@ AgentConfig make_device(std::size_t number, bool rush) {
       config.volumes.push_back({"raw" + std::to_string(claim), made_path(claim), "10Mi", "raw"});
     }
   }
+  if (number < 3) config.volume_pools.push_back({kPooledClass, pool_root(config.node), *Quantity::parse("2Mi")});
   // A quarter cannot do what some pods ask for, and a quarter does not say.
   if (number % 4 != 3) config.features = {"limits", "volumes/ephemeral", "volumes/persistentVolumeClaim"};
   if (number % 2 == 0) config.features->insert(config.features->begin() + 1, "probes");
@@ -130,7 +132,7 @@ World::World(const Plan& plan)
   gateway_ = std::make_unique<SimGateway>(env_, names);
   orders_ = std::make_unique<Orders>(env_, *gateway_, plan.seed);
   const std::size_t pods = plan.rush ? kRushPods : 4 + env_.random.below(12) + 2 * (nodes - 2);
-  operators_ = std::make_unique<Operators>(env_, pods, nodes, plan.rush);
+  operators_ = std::make_unique<Operators>(env_, pods, nodes, plan.rush, plan.seed);
   lost_machines_ = std::make_unique<LostMachines>(env_, *gateway_, *operators_, devices_, plan.seed);
   second_gateways_ = std::make_unique<SecondGateways>(env_, *gateway_, plan.seed);
   // Only listings of bulky pods have several pages; they are rare, since their manifests are slow to read.
@@ -195,7 +197,9 @@ bool World::run_until(Millis end) {
 
 void World::gateway_trouble() {
   if (env_.mutant == Mutant::p11 && env_.random.chance(1, 2)) return gateway_->roll_back();
-  switch (env_.random.below(10)) {
+  const std::uint64_t kind = env_.random.below(10);
+  env_.gateway_store_lost = env_.gateway_store_lost || kind == 9 || kind == 8 || kind == 0;
+  switch (kind) {
     case 9: return gateway_->roll_back();
     case 8: return gateway_->corrupt();
     case 0: return gateway_->wipe();
@@ -434,6 +438,14 @@ void World::check_mirror() {
     }
     if (env_.witness.device(device->name())->hostile || twins_.are_there()) continue;
     const auto kept = device->output().kept();
+    const auto& faults = env_.counts.faults;
+    const bool is_exact = !env_.gateway_store_lost && !env_.forgotten_nodes.contains(device->name()) &&
+                          !faults.contains("machine lost") && !faults.contains("second gateway") &&
+                          !faults.contains("gateway handed over");
+    if (is_exact && !device->pool().all().empty()) ++env_.counts.faults["pool compared"];
+    if (Breach breach = find_pool_difference(*gateway_->gateway(), *device, is_exact)) {
+      return violate("POOLS", "no directory without a volume, and no volume without a directory", *breach);
+    }
     if (Breach breach = find_kept_output_without_object(*gateway_->gateway(), device->name(), kept)) {
       return violate("OUTPUT", "devices keep what pods wrote no longer than their objects stay", *breach);
     }

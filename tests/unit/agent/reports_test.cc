@@ -28,7 +28,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
   EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
   EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
-  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.5");
+  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.6");
   EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
   EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
   EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
@@ -156,7 +156,7 @@ TEST_F(AgentReports, APodsStatusIsRetainedFromAdmissionToTheEnd) {
   boot();
   deliver(RequestType::pre_bind);
   EXPECT_EQ(member(topic, "phase"), "Pending");
-  EXPECT_EQ(member(topic, "epoch"), "1.5");
+  EXPECT_EQ(member(topic, "epoch"), "1.6");
   EXPECT_EQ(member(topic, "uid"), "u1");
   EXPECT_TRUE(last_payload(topic).starts_with("retained "));
   prepared(kTag);

@@ -71,6 +71,50 @@ TEST(Messages, APreBindRoundTrips) {
   EXPECT_EQ(got->promise_ms, 30000);
 }
 
+TEST(Messages, AVolumeThatIsToBeMadeRoundTripsAndFaultsAreNamed) {
+  Request sent = pre_bind();
+  sent.volumes[0].make = VolumeToMake{"fast", std::int64_t{1} << 40};
+  const Result<Request> got = decode_request(encode(sent));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->volumes, sent.volumes);
+  const auto fault = [&](const std::string& make) {
+    const std::string volumes = R"([{"claim":"d/c","volume":"v","path":"/p","make":)" + make + "}]";
+    return error_of(with(encode(sent), "volumes", volumes.c_str()));
+  };
+  EXPECT_EQ(fault(R"({"class":"fast"})"), "volumes[0].make.bytes: is missing; must be a string of digits");
+  EXPECT_EQ(fault(R"({"class":"fast","bytes":"0"})"), "volumes[0].make.bytes: must be more than 0, and below 2^62");
+  EXPECT_EQ(fault(R"({"class":"fast","bytes":"18446744073709551615"})"),
+            "volumes[0].make.bytes: must be more than 0, and below 2^62");
+}
+
+TEST(Messages, ADeleteOfAVolumeAndItsAnswerRoundTrip) {
+  Request sent(RequestType::delete_volume);
+  sent.gateway = "gw";
+  sent.gateway_id = {7, "store"};
+  sent.incarnation = "inc";
+  sent.floor = {7, 3};
+  sent.epoch = {7, 8};
+  sent.volume = "pvc-1";
+  sent.path = "/pool/pvc-1";
+  const Result<Request> got = decode_request(encode(sent));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->type, RequestType::delete_volume);
+  EXPECT_EQ(got->incarnation, "inc");
+  EXPECT_EQ(got->epoch, sent.epoch);
+  EXPECT_EQ(got->volume, "pvc-1");
+  EXPECT_EQ(got->path, "/pool/pvc-1");
+  EXPECT_EQ(got->uid, "");
+  EXPECT_FALSE(decode_request(with(encode(sent), "incarnation", nullptr)));
+  EXPECT_FALSE(decode_request(with(encode(sent), "volume", R"("../x")")));
+  Answer answer = answer_of(AnswerType::volume_deleted);
+  answer.uid.clear();
+  answer.volume = "pvc-1";
+  const Result<Answer> told = decode_answer(encode(answer), "n1");
+  ASSERT_TRUE(told) << told.error().message();
+  EXPECT_EQ(told->volume, "pvc-1");
+  EXPECT_EQ(told->epoch, answer.epoch);
+}
+
 TEST(Messages, AListMayTellTheTime) {
   Request list(RequestType::list);
   list.gateway = "gw";

@@ -205,6 +205,17 @@ TEST(Row, StoredFormRoundTrips) {
   }
 }
 
+TEST(Row, StoredFormSaysWhichVolumesAreToBeMade) {
+  Row row = make_row(Phase::prebind);
+  const std::string plain = encode(row);
+  EXPECT_EQ(plain[0], 1) << "as an earlier program reads it";
+  row.volumes = {{"default/a", "pv-1", "/srv/a"},
+                 {"default/b", "pvc-2", "/pool/pvc-2", VolumeToMake{"fast", std::int64_t{1} << 40}}};
+  const Result<Row> back = decode_row(encode(row), static_cast<int>(Phase::prebind));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->volumes, row.volumes);
+}
+
 TEST(Row, ReadsTheFormOfAnEarlierVersion) {
   const Result<Row> row = decode_row(R"({"uid":"u1","pod":"default/web","epoch":"7.9","node":"n1","incarnation":"inc",)"
                                      R"("promiseMs":"60000","volumes":[{"claim":"a/b","volume":"v","path":"/p"}]})",
@@ -238,6 +249,10 @@ TEST(ReleaseEntry, StoredFormRoundTrips) {
   EXPECT_EQ(back->epoch, (Epoch{7, 9}));
   EXPECT_EQ(back->charge, R"({"spec":{}})");
   EXPECT_EQ(back->volumes, entry().volumes);
+  EXPECT_TRUE(back->made.empty());
+  ReleaseEntry made = entry();
+  made.made = {"pvc-1", "pvc-2"};
+  EXPECT_EQ(decode_release_entry(encode(made))->made, made.made);
 }
 
 }  // namespace

@@ -207,6 +207,7 @@ capacity: {cpu: 500m, memory: 1.5Gi, example.com/cam: 2}
 volumes:
 - {name: data, path: /srv/data, capacity: 10Gi}
 - {name: fast, path: /srv/fast, capacity: 1Gi, storage_class: nvme, mount_point: true}
+volume_pools: [{class: fast, root: /srv/pool, capacity: 8Gi}]
 heartbeat_seconds: 10
 log: {level: warn}
 )",
@@ -221,6 +222,7 @@ log: {level: warn}
   EXPECT_EQ(settings->broker.port, 1884);
   EXPECT_EQ(agent.labels, (Labels{{"from", "defaults"}, {"zone", "a"}}));
   EXPECT_EQ(agent.taints, (std::vector<Taint>{{"dedicated", "cam", TaintEffect::no_schedule}}));
+  EXPECT_EQ(agent.volume_pools, (std::vector<VolumePool>{{"fast", "/srv/pool", *Quantity::parse("8Gi")}}));
   EXPECT_EQ(agent.capacity.at("cpu").milli_value(), 500);
   EXPECT_EQ(agent.capacity.at("memory").value(), 1610612736);
   EXPECT_EQ(agent.capacity.at("pods").value(), 110);
@@ -250,6 +252,14 @@ TEST(AgentConfigFile, NamesFileLineColumnAndField) {
       {"capacity: {memory: -1}\n", "a.yaml:1:12: capacity.memory: must not be negative"},
       {"capacity: {a b: 1}\n", "a.yaml:1:12: capacity[\"a b\"]: expected a resource name"},
       {"volumes:\n- {name: a, path: b, capacity: 1Gi}\n", "a.yaml:2:13: volumes[0].path: expected an absolute path"},
+      {"volume_pools:\n- {class: a, root: /b/, capacity: 1Gi}\n", "a.yaml:2:20: volume_pools[0].root: expected"},
+      {"volume_pools:\n- {class: a, root: /b}\n", "a.yaml:2:3: volume_pools[0].capacity: missing"},
+      {"volume_pools:\n- {class: a, root: /b, capacity: 0}\n",
+       "a.yaml:2:34: volume_pools[0].capacity: must be greater than 0"},
+      {"volume_pools:\n- {class: a, root: /b, capacity: 1}\n- {class: a, root: /c, capacity: 1}\n",
+       "a.yaml:3:11: volume_pools[1].class: duplicate pool of class a"},
+      {"volume_pools:\n- {class: a, root: /b, capacity: 1}\n- {class: c, root: /b/c, capacity: 1}\n",
+       "a.yaml:3:20: volume_pools[1].root: is, contains or lies in /b, the root of another pool"},
       {"volumes:\n- {name: a, path: /b}\n", "a.yaml:2:3: volumes[0].capacity: missing"},
       {"volumes:\n- {name: a, path: /b, capacity: 0}\n", "a.yaml:2:23: volumes[0].capacity: must be greater than 0"},
       {"volumes:\n- {name: a, path: /b, capacity: 1}\n- {name: a, path: /c, capacity: 1}\n",

@@ -1,0 +1,207 @@
+#include "core/agent/made_volumes.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/agent/records.h"
+#include "core/api/names.h"
+#include "core/check.h"
+
+namespace berth {
+
+namespace {
+
+constexpr int kEntriesAStep = 256;
+constexpr Millis kNextStepMs = 10;  // between two steps the loop turns
+constexpr Millis kAgainMs = 10'000;
+
+using State = MadeVolume::State;
+
+// The volumes of all slots.
+std::set<std::string> names_of(const NodeState& state) {
+  std::set<std::string> names;
+  for (const auto& [uid, slot] : state.slots) {
+    for (const BoundVolume& each : slot.volumes) names.insert(each.volume);
+  }
+  return names;
+}
+
+}  // namespace
+
+bool is_in(const VolumePool& pool, const BoundVolume& volume) { return volume.path == path_in(pool, volume.volume); }
+
+MadeVolumes::MadeVolumes(const Parts& parts, Removed removed) : parts_(parts), removed_(std::move(removed)) {}
+
+MadeVolumes::~MadeVolumes() {
+  for (auto& [volume, timer] : steps_) parts_.timers.cancel(timer);
+}
+
+void MadeVolumes::restore(std::map<std::string, MadeVolume> volumes) {
+  volumes_ = std::move(volumes);
+  for (const auto& [name, volume] : volumes_) {
+    if (volume.state != State::removing) continue;
+    remove_later(name, 0);
+  }
+  for (const VolumePool& pool : parts_.pools) {
+    for (const std::string& name : parts_.directories->list(pool.root)) {
+      if (volumes_.contains(name)) continue;
+      parts_.log.write(Level::warn, "this device has no record of what lies in its pool; it is left alone",
+                       {{"path", path_in(pool, name)}});
+    }
+  }
+}
+
+const VolumePool* MadeVolumes::pool_at(const BoundVolume& volume) const {
+  if (!is_valid_name(volume.volume)) return nullptr;  // it is part of a path
+  const auto found = std::find_if(parts_.pools.begin(), parts_.pools.end(),
+                                  [&volume](const VolumePool& pool) { return is_in(pool, volume); });
+  return found == parts_.pools.end() ? nullptr : &*found;
+}
+
+std::map<const VolumePool*, Quantity> MadeVolumes::used_by(const std::vector<const Slot*>& slots,
+                                                           const std::vector<BoundVolume>& except) const {
+  std::set<std::string> counted;
+  for (const BoundVolume& each : except) counted.insert(each.volume);
+  std::map<const VolumePool*, Quantity> used;
+  for (const Slot* slot : slots) {
+    for (const BoundVolume& each : slot->volumes) {
+      const auto known = volumes_.find(each.volume);
+      if (known == volumes_.end() || !counted.insert(each.volume).second) continue;
+      Quantity& bytes = used[pool_at(each)];
+      bytes = bytes + Quantity(known->second.bytes);
+    }
+  }
+  return used;
+}
+
+Status MadeVolumes::admit(const std::vector<BoundVolume>& volumes, const std::vector<const Slot*>& slots) const {
+  std::map<const VolumePool*, Quantity> used = used_by(slots, volumes);
+  for (const BoundVolume& each : volumes) {
+    const VolumePool* pool = pool_at(each);
+    const std::string what = "volume " + each.volume + ": ";
+    const auto known = volumes_.find(each.volume);
+    if (known != volumes_.end() && known->second.state == State::removing) {
+      return Status::unschedulable(what + "it is still being removed");
+    }
+    if (!each.make) continue;
+    if (pool == nullptr || pool->storage_class != each.make->storage_class) {
+      return Status::unresolvable(what + "this node has no pool of class " + each.make->storage_class + " at " +
+                                  each.path);
+    }
+    if (known == volumes_.end() && volumes_.size() >= kMaxVolumes) {
+      return Status::unschedulable(what + "this node has made " + std::to_string(kMaxVolumes) + " volumes already");
+    }
+    Quantity& taken = used[pool];
+    const std::int64_t free = std::max<std::int64_t>(0, pool->capacity.value() - taken.value());
+    if (each.make->bytes > free) {
+      return Status::unschedulable(what + "insufficient storage in pool " + pool->root + ": " +
+                                   show_bytes(each.make->bytes) + " asked, " + show_bytes(free) + " free");
+    }
+    taken = taken + Quantity(each.make->bytes);
+  }
+  return Status::ok();
+}
+
+void MadeVolumes::note_admitted(const std::vector<BoundVolume>& volumes, const Epoch& epoch) {
+  for (const BoundVolume& each : volumes) {
+    if (pool_at(each) == nullptr) continue;
+    const auto [found, is_new] = volumes_.try_emplace(each.volume);
+    if (is_new) {
+      found->second.path = each.path;
+      // One without a record was made before the store was lost: it has data.
+      found->second.state = each.make ? State::made : State::kept;
+    }
+    if (each.make) found->second.bytes = each.make->bytes;
+    found->second.epoch = epoch;
+    save(each.volume);
+  }
+}
+
+void MadeVolumes::note_bound(const std::vector<BoundVolume>& volumes) {
+  for (const BoundVolume& each : volumes) {
+    const auto found = volumes_.find(each.volume);
+    if (found == volumes_.end() || std::exchange(found->second.state, State::kept) == State::kept) continue;
+    save(each.volume);
+  }
+}
+
+Status MadeVolumes::make(const std::vector<BoundVolume>& volumes) {
+  for (const BoundVolume& each : volumes) {
+    const auto known = volumes_.find(each.volume);
+    if (!each.make || known == volumes_.end() || known->second.state != State::made) continue;
+    const VolumePool* pool = pool_at(each);
+    if (pool == nullptr) return Status::error("volume " + each.volume + ": its pool is gone from the configuration");
+    if (Status made = parts_.directories->make(pool->root, each.volume, each.make->bytes); !made.is_success()) {
+      return Status::error("volume " + each.volume + ": " + made.message());
+    }
+  }
+  return Status::ok();
+}
+
+// Empty: nothing speaks against it.
+std::string_view MadeVolumes::why_not_removed(const Request& request, const NodeState& state) const {
+  if (names_of(state).contains(request.volume)) return "a pod has it";
+  const auto known = volumes_.find(request.volume);
+  if (known == volumes_.end()) {
+    // Of one without a record the device knows nothing: it must lie where this agent makes volumes.
+    return pool_at({{}, request.volume, request.path}) == nullptr ? "it is in no pool" : "";
+  }
+  const MadeVolume& volume = known->second;
+  if (volume.state == State::removing) return {};
+  if (volume.epoch >= request.epoch) return "a later pod has had it";
+  return request.path.empty() && volume.state != State::made ? "a pod has used it" : "";
+}
+
+void MadeVolumes::remove(const Request& request, const NodeState& state) {
+  if (const std::string_view why = why_not_removed(request, state); !why.empty()) {
+    return parts_.log.write(Level::warn, "volume not deleted", {{"volume", request.volume}, {"why", std::string(why)}});
+  }
+  const bool is_known = volumes_.contains(request.volume);
+  MadeVolume& volume = volumes_[request.volume];
+  if (!is_known) volume.path = request.path;
+  asked_[request.volume] = {request.gateway, request.gateway_id, request.epoch};
+  if (std::exchange(volume.state, State::removing) == State::removing) return;
+  volume.epoch = request.epoch;
+  save(request.volume);
+  parts_.log.write(Level::info, "removing a volume", {{"volume", request.volume}, {"path", volume.path}});
+  parts_.turn.after_commit([this, name = request.volume] { remove_some(name); });
+}
+
+void MadeVolumes::remove_later(const std::string& volume, Millis delay) {
+  steps_[volume] = parts_.timers.at(parts_.clock.now() + delay, [this, volume] { remove_some(volume); });
+}
+
+void MadeVolumes::remove_some(const std::string& volume) {
+  const std::string& path = volumes_.at(volume).path;
+  const Result<bool> gone = parts_.directories->remove(path.substr(0, path.rfind('/')), volume, kEntriesAStep);
+  if (!gone) {
+    parts_.log.write(Level::warn, "volume not removed yet", {{"volume", volume}, {"error", gone.error().message()}});
+  }
+  if (!gone || !*gone) {
+    return remove_later(volume, gone ? kNextStepMs : kAgainMs);
+  }
+  const std::string name = volume;  // its owner may be what is erased
+  parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + name);
+  volumes_.erase(name);
+  const auto asked = asked_.extract(name);
+  if (!asked.empty()) removed_(name, asked.mapped());
+  steps_.erase(name);
+}
+
+std::vector<std::string> MadeVolumes::unused(const NodeState& state) const {
+  const std::set<std::string> held = names_of(state);
+  std::vector<std::string> names;
+  for (const auto& [name, volume] : volumes_) {
+    if (volume.state != State::made || held.contains(name)) continue;
+    names.push_back(name);
+    if (names.size() == kMaxUnused) break;
+  }
+  return names;
+}
+
+void MadeVolumes::save(const std::string& volume) {
+  parts_.turn.store().put(Table::meta, std::string(kVolumeKeys) + volume, encode(volumes_.at(volume)));
+}
+
+}  // namespace berth

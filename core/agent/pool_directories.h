@@ -1,0 +1,25 @@
+// PoolDirectories interface (device side): makes and removes the directories of volumes below the roots of pools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace berth {
+
+class PoolDirectories {
+ public:
+  virtual ~PoolDirectories() = default;
+  // Makes the directory `<root>/<volume>`, durably, for at most `bytes` where the file system can limit it. An empty
+  // directory of that name will do; the error tells of one that is not, or why none can be made.
+  virtual Status make(const std::string& root, const std::string& volume, std::int64_t bytes) = 0;
+  // Removes at most `entries` of what is in it, and it itself when it is empty; follows no link and stays on the file
+  // system of the root. True: it is gone, durably. Called again until then.
+  virtual Result<bool> remove(const std::string& root, const std::string& volume, int entries) = 0;
+  // The names of what lies below the root.
+  virtual std::vector<std::string> list(const std::string& root) = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,201 @@
+#include "core/placement/provisioned_volumes.h"
+
+#include <algorithm>
+
+#include "core/api/decode.h"
+#include "core/api/volume.h"
+#include "core/check.h"
+#include "core/objects/reserved_labels.h"
+
+namespace berth {
+
+namespace {
+
+Json node_affinity(const std::string& node) {
+  Json expression = Json::object();
+  expression.set("key", kHostnameLabel).set("operator", "In").set("values", Json(Json::Array{Json(node)}));
+  Json term(Json::Object{{"matchExpressions", Json(Json::Array{std::move(expression)})}});
+  return Json(
+      Json::Object{{"required", Json(Json::Object{{"nodeSelectorTerms", Json(Json::Array{std::move(term)})}})}});
+}
+
+// As the claim asks for it, since an external provisioner's volume of that claim would be the same.
+Json manifest_of(const BoundVolume& made, const std::string& node, const PersistentVolumeClaim& claim,
+                 const std::string& reclaim_policy) {
+  Json modes = Json::array();
+  for (const std::string& mode : claim.access_modes) modes.push_back(mode);
+  Json spec = Json::object();
+  spec.set("capacity", Json(Json::Object{{"storage", Json(Quantity(made.make->bytes).to_text())}}));
+  spec.set("accessModes", std::move(modes));
+  spec.set("persistentVolumeReclaimPolicy", reclaim_policy);
+  spec.set("storageClassName", made.make->storage_class);
+  spec.set("local", Json(Json::Object{{"path", Json(made.path)}}));
+  spec.set("nodeAffinity", node_affinity(node));
+  Json annotations = Json::object();
+  annotations.set(kProvisionedBy, StorageClass::kLocalProvisioner).set(kOfferedBy, node);
+  Json metadata = Json::object();
+  metadata.set("name", made.volume).set("annotations", std::move(annotations));
+  Json manifest = Json::object();
+  manifest.set("apiVersion", "v1").set("kind", "PersistentVolume");
+  manifest.set("metadata", std::move(metadata)).set("spec", std::move(spec));
+  return manifest;
+}
+
+bool names(const std::vector<BoundVolume>& bound_volumes, const std::string& volume) {
+  return std::any_of(bound_volumes.begin(), bound_volumes.end(),
+                     [&volume](const BoundVolume& each) { return each.volume == volume; });
+}
+
+}  // namespace
+
+ProvisionedVolumes::~ProvisionedVolumes() {
+  for (auto& [volume, resend] : resends_) context_.timers.cancel(resend.timer);
+}
+
+std::vector<std::string> volumes_to_make(const Row& row) {
+  std::vector<std::string> volumes;
+  for (const BoundVolume& each : row.volumes) {
+    if (each.make) volumes.push_back(each.volume);
+  }
+  return volumes;
+}
+
+std::string maker_of(const PersistentVolume& volume) {
+  const auto& annotations = volume.metadata.annotations;
+  const auto maker = annotations.find(std::string(kProvisionedBy));
+  const auto node = annotations.find(std::string(kOfferedBy));
+  const bool is_made = maker != annotations.end() && maker->second == StorageClass::kLocalProvisioner;
+  return is_made && node != annotations.end() ? node->second : std::string();
+}
+
+// The claim that it was given to may have moved to another volume, with a pod that still runs with this one: then it
+// waits for the operator, as every volume in doubt.
+bool is_reclaimed(const Objects& objects, const PersistentVolume& volume) {
+  if (volume.phase != "Released" || volume.reclaim_policy != "Delete" || maker_of(volume).empty()) return false;
+  const auto claim = objects.claim(volume.claim_ref);
+  return claim == nullptr || claim->metadata.uid != volume.claim_ref_uid;
+}
+
+void ProvisionedVolumes::make_objects(const Row& row) {
+  for (const BoundVolume& made : row.volumes) {
+    const auto claim = context_.objects.claim(made.claim);
+    if (!made.make || claim == nullptr || context_.objects.volume(made.volume) != nullptr) continue;
+    if (!claim->volume_name.empty() && claim->volume_name != made.volume) continue;
+    const auto storage_class = context_.objects.storage_class(made.make->storage_class);
+    // Of a class that is gone nobody knows: then the data stays.
+    const std::string policy = storage_class == nullptr ? "Retain" : storage_class->reclaim_policy;
+    Json manifest = manifest_of(made, row.node, *claim, policy);
+    manifest.find("metadata")->set("uid", context_.random.hex_id());
+    Result<PersistentVolume> volume = decode_persistent_volume(manifest, nullptr, Rules::off);
+    CHECK(volume.has_value());
+    EventObjects objects;
+    context_.objects.put(std::move(*volume));
+    note_new(objects, context_.objects, Kind::persistent_volume, made.volume);
+    context_.publisher.mark(Kind::persistent_volume, made.volume);
+    context_.publisher.mirror(Kind::persistent_volume, made.volume);
+    context_.events.record({Kind::persistent_volume_claim,
+                            made.claim,
+                            "Normal",
+                            "ProvisioningSucceeded",
+                            "node " + std::string(row.node) + " has made volume " + made.volume,
+                            {}});
+    changes_.wake(*event_of(Kind::persistent_volume, kAdd), objects);
+  }
+}
+
+// A row, or an entry of the release list, may have the volume on the node.
+bool ProvisionedVolumes::is_named(const std::string& node, const std::string& volume) const {
+  return std::any_of(state_.bindings.begin(), state_.bindings.end(),
+                     [&](const auto& entry) {
+                       const Row& row = entry.second.row;
+                       return row.phase != Phase::none && row.node == node && names(row.volumes, volume);
+                     }) ||
+         std::any_of(state_.releases.begin(), state_.releases.end(), [&](const auto& release) {
+           return release.second.entry.node == node && names(release.second.entry.volumes, volume);
+         });
+}
+
+// No claim was given it.
+bool ProvisionedVolumes::is_needless(const std::string& node, const std::string& volume) const {
+  const auto known = context_.objects.volume(volume);
+  return (known == nullptr || maker_of(*known) != node) && !is_named(node, volume);
+}
+
+bool ProvisionedVolumes::is_to_be_deleted(const PersistentVolume& volume) const {
+  return is_reclaimed(context_.objects, volume) && !is_named(maker_of(volume), volume.metadata.name);
+}
+
+void ProvisionedVolumes::take_unused(const std::string& node, const std::vector<std::string>& volumes) {
+  for (const std::string& volume : volumes) {
+    if (is_needless(node, volume)) ask(node, volume, {});
+  }
+}
+
+void ProvisionedVolumes::reclaim(const std::string& node) {
+  std::vector<std::string> due;
+  for (const auto& [name, volume] : context_.objects.all<PersistentVolume>()) {
+    if (maker_of(*volume) == node && is_reclaimed(context_.objects, *volume)) due.push_back(name);
+  }
+  for (const std::string& name : due) reclaim_volume(name);
+}
+
+void ProvisionedVolumes::reclaim_volume(const std::string& volume) {
+  const auto known = context_.objects.volume(volume);
+  if (known == nullptr || !is_reclaimed(context_.objects, *known)) return;
+  resends_[volume].sent = 0;
+  ask_again(volume);
+}
+
+// Until the answer comes, or somebody else has decided otherwise. What ends yet on the device may hold it.
+void ProvisionedVolumes::ask_again(const std::string& volume) {
+  Resend& resend = resends_.at(volume);
+  context_.timers.cancel(resend.timer);
+  const auto known = context_.objects.volume(volume);
+  if (known == nullptr || !is_reclaimed(context_.objects, *known)) {
+    resends_.erase(volume);
+    return;
+  }
+  if (is_to_be_deleted(*known)) ask(maker_of(*known), volume, known->local_path);
+  sender_.arm_resend(resend.timer, resend.sent, [this, volume] {
+    resends_.at(volume).timer = 0;
+    ask_again(volume);
+  });
+}
+
+// P18: in adopt mode nobody knows what is needed.
+void ProvisionedVolumes::ask(const std::string& node, const std::string& volume, const std::string& path) {
+  const DeviceNode* device = context_.nodes.find(node);
+  if (device == nullptr || device->incarnation.empty() || context_.identity->adopting) return;
+  Request request(RequestType::delete_volume);
+  request.incarnation = device->incarnation;
+  request.volume = volume;
+  request.path = path;
+  request.epoch = {context_.nodes.id_towards(node, context_.identity->id).term, context_.store.next_position()};
+  // Of an unused one no answer matters: it is gone, or is told again.
+  if (!path.empty()) asked_[{node, volume}] = request.epoch;
+  sender_.send(node, std::move(request), [this, node, volume] {
+    const auto known = context_.objects.volume(volume);
+    return known != nullptr && maker_of(*known) == node ? is_to_be_deleted(*known) : is_needless(node, volume);
+  });
+}
+
+void ProvisionedVolumes::take_answer(const Answer& answer) {
+  const auto asked = asked_.find({answer.node, answer.volume});
+  const DeviceNode* device = context_.nodes.find(answer.node);
+  const bool is_ours = asked != asked_.end() && asked->second == answer.epoch && device != nullptr &&
+                       device->incarnation == answer.incarnation &&
+                       answer.gateway_id.store_id == context_.identity->id.store_id;
+  if (!is_ours) return;
+  asked_.erase(asked);
+  context_.log.write(Level::info, "volume deleted", {{"volume", answer.volume}, {"node", answer.node}});
+  const auto volume = context_.objects.volume(answer.volume);
+  if (volume == nullptr || maker_of(*volume) != answer.node || !is_to_be_deleted(*volume)) return;
+  if (const auto resend = resends_.find(answer.volume); resend != resends_.end()) {
+    context_.timers.cancel(resend->second.timer);
+    resends_.erase(resend);
+  }
+  changes_.erase(Kind::persistent_volume, answer.volume);
+  changes_.wake_capacity();
+}
+
+}  // namespace berth

@@ -1,0 +1,179 @@
+#include "firmware-host/agent/pool_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+constexpr mode_t kMode = 0700;
+// Each level is an open descriptor: what lies deeper is moved up, and removed from there.
+constexpr int kDeepest = 32;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  explicit operator bool() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+Status failed(const std::string& path) { return Status::error(path + ": " + std::strerror(errno)); }
+
+Descriptor open_root(const std::string& root) {
+  return Descriptor(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+Descriptor open_below(int parent, const char* name) {
+  return Descriptor(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// The stream has a descriptor of its own, from the first entry on.
+Directory entries_of(int directory) {
+  const int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  Directory entries(again < 0 ? nullptr : fdopendir(again));
+  if (again >= 0 && !entries) close(again);
+  return entries;
+}
+
+const char* next_name(const Directory& entries) {
+  while (const dirent* entry = readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return entry->d_name;
+  }
+  return nullptr;
+}
+
+bool is_empty(int directory) {
+  const Directory entries = entries_of(directory);
+  return entries && next_name(entries) == nullptr;
+}
+
+Status sync(const Descriptor& directory, const std::string& path) {
+  return fsync(directory.get()) == 0 ? Status::ok() : failed(path);
+}
+
+// Removes a tree in steps.
+class Removal {
+ public:
+  Removal(dev_t device, int entries) : device_(device), left_(entries) {}
+
+  // True: `name` is gone.
+  Result<bool> remove(int parent, const char* name, int depth) {
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+    if (errno == ENOTDIR) return unlinkat(parent, name, 0) == 0 ? Result<bool>(true) : failed(name);
+    if (errno != ENOTEMPTY && errno != EEXIST) return failed(name);
+    // Whoever owned it may have taken the right to read it.
+    Descriptor directory = open_below(parent, name);
+    if (!directory && errno == EACCES && fchmodat(parent, name, kMode, 0) == 0) return remove_in(parent, name, depth);
+    return directory ? remove_from(std::move(directory), parent, name, depth) : failed(name);
+  }
+
+ private:
+  Result<bool> remove_in(int parent, const char* name, int depth) {
+    Descriptor directory = open_below(parent, name);
+    return directory ? remove_from(std::move(directory), parent, name, depth) : failed(name);
+  }
+
+  Result<bool> remove_from(Descriptor directory, int parent, const char* name, int depth) {
+    struct stat found{};
+    if (fstat(directory.get(), &found) != 0) return failed(name);
+    if (found.st_dev != device_) return Status::error(std::string(name) + ": something is mounted there; unmount it");
+    if ((found.st_mode & kMode) != kMode && fchmod(directory.get(), kMode) != 0) return failed(name);
+    if (depth == 0) top_ = directory.get();
+    if (depth == kDeepest) return move_up(parent, name, found.st_ino);
+    const Directory entries = entries_of(directory.get());
+    if (!entries) return failed(name);
+    while (const char* inner = next_name(entries)) {
+      if (left_-- <= 0) return false;
+      const Result<bool> gone = remove(directory.get(), inner, depth + 1);
+      if (!gone || !*gone) return gone;
+    }
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+    // The list of a directory that changes may leave something out.
+    return errno == ENOTEMPTY || errno == EEXIST ? Result<bool>(false) : failed(name);
+  }
+
+  Result<bool> move_up(int parent, const char* name, ino_t inode) {
+    const std::string up = "deep-" + std::to_string(inode);
+    if (renameat(parent, name, top_, up.c_str()) == 0) return true;
+    return failed(name);
+  }
+
+  dev_t device_;
+  int left_;
+  int top_ = -1;
+};
+
+}  // namespace
+
+Status PoolFiles::check(const std::vector<VolumePool>& pools) {
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    const Descriptor root = open_root(pools[i].root);
+    if (root) continue;
+    return Status::error("volume_pools[" + std::to_string(i) + "].root: " + pools[i].root + ": " +
+                         std::strerror(errno) + "; make the directory, or mount the disk that has it");
+  }
+  return Status::ok();
+}
+
+std::vector<std::string> PoolFiles::list(const std::string& root) {
+  std::vector<std::string> names;
+  const Directory entries(opendir(root.c_str()));
+  if (!entries) return names;
+  while (const char* name = next_name(entries)) {
+    if (std::string_view(name) != "lost+found") names.emplace_back(name);
+  }
+  return names;
+}
+
+Status PoolFiles::make(const std::string& root, const std::string& volume, std::int64_t /*bytes*/) {
+  const std::string path = root + "/" + volume;
+  const Descriptor directory = open_root(root);
+  if (!directory) return failed("pool " + root);
+  if (mkdirat(directory.get(), volume.c_str(), kMode) != 0) {
+    if (errno != EEXIST) return failed(path);
+    const Descriptor existing = open_below(directory.get(), volume.c_str());
+    if (!existing || !is_empty(existing.get())) {
+      return Status::error(
+          path + " is there already and not an empty directory, and this device has not made it: move it away");
+    }
+  }
+  return sync(directory, root);
+}
+
+Result<bool> PoolFiles::remove(const std::string& root, const std::string& volume, int entries) {
+  const Descriptor directory = open_root(root);
+  if (!directory) return failed("pool " + root);
+  struct stat found{};
+  if (fstat(directory.get(), &found) != 0) return failed("pool " + root);
+  Removal removal(found.st_dev, entries);
+  const Result<bool> gone = removal.remove(directory.get(), volume.c_str(), 0);
+  if (!gone) return Status::error(root + "/" + volume + ": " + gone.error().message());
+  if (!*gone) return false;
+  if (Status synced = sync(directory, root); !synced.is_success()) return synced;
+  return true;
+}
+
+}  // namespace berth

@@ -1,0 +1,50 @@
+#include "tests/sim/pools.h"
+
+#include <algorithm>
+
+#include "core/agent/made_volume.h"
+#include "core/placement/provisioned_volumes.h"
+
+namespace berth::sim {
+
+namespace {
+
+using Records = std::map<std::string, MadeVolume>;
+
+Breach find_needless(const Gateway& gateway, const std::string& node, const std::string& name, const Records& records,
+                     bool is_exact, bool may_lack_records) {
+  const std::string what = "node " + node + " has a directory of volume " + name;
+  const auto volume = gateway.objects().volume(name);
+  const bool has_object = volume != nullptr && maker_of(*volume) == node;
+  const auto record = records.find(name);
+  if (record == records.end()) return may_lack_records ? Breach() : Breach(what + ", and no record");
+  if (record->second.state == MadeVolume::State::removing) return what + ", which it was to remove";
+  if (has_object) return {};
+  // A row is about to be bound.
+  for (const auto& [uid, binding] : gateway.bindings()) {
+    const std::vector<std::string> made = volumes_to_make(binding.row);
+    if (binding.row.node == node && std::find(made.begin(), made.end(), name) != made.end()) return {};
+  }
+  const bool is_used = record->second.state == MadeVolume::State::kept;
+  return is_used && !is_exact ? Breach() : Breach(what + ", and there is no such object");
+}
+
+}  // namespace
+
+Breach find_pool_difference(const Gateway& gateway, const SimDevice& device, bool is_exact) {
+  const std::string node = device.name();
+  const Records records = device.made_volumes();
+  for (const auto& [name, directory] : device.pool().all()) {
+    if (Breach breach = find_needless(gateway, node, name, records, is_exact, device.has_lost_store())) return breach;
+  }
+  if (!is_exact) return {};
+  for (const std::string& name : gateway.objects().keys(Kind::persistent_volume)) {
+    const auto volume = gateway.objects().volume(name);
+    if (maker_of(*volume) != node) continue;
+    if (!device.pool().has(name)) return "volume " + name + " has no directory on node " + node;
+    if (is_reclaimed(gateway.objects(), *volume)) return "volume " + name + " of a deleted claim is still there";
+  }
+  return {};
+}
+
+}  // namespace berth::sim

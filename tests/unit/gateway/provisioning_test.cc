@@ -1,0 +1,195 @@
+// Volumes that devices make (P18).
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+constexpr char kResources[] = R"({"cpu":"2","memory":"1Gi","pods":"10"})";
+
+class GatewayProvisioning : public GatewayTest {
+ protected:
+  void begin(const std::string& policy = "Delete") {
+    start_connected();
+    with_pool();
+    apply(
+        R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"fast"},"provisioner":"berth/local",)"
+        R"("volumeBindingMode":"WaitForFirstConsumer","reclaimPolicy":")" +
+        policy + R"("})");
+    apply(
+        R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data","uid":"c1"},"spec":{"accessModes":)"
+        R"(["ReadWriteOnce"],"storageClassName":"fast","resources":{"requests":{"storage":"1Gi"}}}})");
+    apply(pod_with_claim("a", "u1"));
+  }
+  void with_pool(const std::string& capacity = "1Gi", const std::string& session = "1") {
+    receive(topics.node_state("n1"), R"({"incarnation":"i1","session":")" + session +
+                                         R"(","sequence":"1","allocatable":)" + std::string(kResources) +
+                                         R"(,"volumePools":[{"class":"fast","root":"/pool","capacity":")" + capacity +
+                                         R"("}]})");
+    receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":")" + session + R"(","online":true})");
+  }
+  static std::string pod_with_claim(const std::string& name, const std::string& uid) {
+    return pod(name, uid, "64Mi", R"(,"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}])");
+  }
+  void run() {
+    answer("n1", AnswerType::pre_bound);
+    answer("n1", AnswerType::bound);
+    ASSERT_EQ(phase("u1"), Phase::bound);
+  }
+  void delete_pod_and_claim() {
+    api(R"({"op":"delete","kind":"pod","namespace":"default","name":"a"})");
+    answer("n1", AnswerType::released);
+    api(R"({"op":"delete","kind":"persistentvolumeclaim","namespace":"default","name":"data"})");
+  }
+  std::shared_ptr<const PersistentVolume> made() { return gateway->objects().volume("pvc-c1"); }
+  // The DeleteVolume sent last; none: none was.
+  std::optional<Request> deletion() {
+    for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
+      if (it->topic != topics.node_requests("n1")) continue;
+      Result<Request> decoded = decode_request(it->payload);
+      if (decoded->type == RequestType::delete_volume) return *decoded;
+    }
+    return std::nullopt;
+  }
+  void deleted(const Request& request) {
+    Answer gone = answer_to(request, AnswerType::volume_deleted);
+    gone.volume = request.volume;
+    answer("n1", gone);
+  }
+};
+
+TEST_F(GatewayProvisioning, PreBindAsksForTheVolumeAndPhaseBindMakesItsObject) {
+  begin();
+  const std::optional<Request> asked = request("n1");
+  ASSERT_TRUE(asked && asked->type == RequestType::pre_bind);
+  EXPECT_EQ(asked->volumes, (std::vector<BoundVolume>{{"default/data", "pvc-c1", "/pool/pvc-c1",
+                                                       VolumeToMake{"fast", std::int64_t{1} << 30}}}));
+  EXPECT_EQ(made(), nullptr);
+  restart();
+  with_pool("1Gi", "2");
+  EXPECT_EQ(request("n1")->volumes, asked->volumes) << "as the row has it";
+  answer("n1", AnswerType::pre_bound);
+  ASSERT_NE(made(), nullptr);
+  EXPECT_EQ(made()->phase, "Bound");
+  EXPECT_EQ(made()->claim_ref, "default/data");
+  EXPECT_EQ(made()->reclaim_policy, "Delete");
+  EXPECT_EQ(made()->local_path, "/pool/pvc-c1");
+  EXPECT_EQ(gateway->objects().claim("default/data")->volume_name, "pvc-c1");
+  const std::string uid = made()->metadata.uid;
+  restart();
+  ASSERT_NE(made(), nullptr);
+  EXPECT_EQ(made()->metadata.uid, uid) << "it was in the transaction to phase bind";
+  for (const char* object : {"persistentvolumes/pvc-c1", "persistentvolumeclaims/default/data"}) {
+    const bool is_mirrored = std::any_of(transport.sent.begin(), transport.sent.end(), [&](const Message& message) {
+      return message.topic == "berth/v1/default/desired/" + std::string(object) && message.retain;
+    });
+    EXPECT_TRUE(is_mirrored) << object;
+  }
+}
+
+TEST_F(GatewayProvisioning, ARejectedPodsVolumeIsDeletedAndNoObjectIsMade) {
+  begin();
+  const Request asked = *request("n1");
+  answer("n1", answer_to(asked, AnswerType::rejected));
+  EXPECT_EQ(made(), nullptr);
+  const std::optional<Request> deletes = deletion();
+  ASSERT_TRUE(deletes.has_value());
+  EXPECT_EQ(deletes->volume, "pvc-c1");
+  EXPECT_EQ(deletes->path, "") << "a pod may have used it: then it stays";
+  EXPECT_GT(deletes->epoch, asked.epoch);
+}
+
+TEST_F(GatewayProvisioning, WhatAListingCallsUnusedIsDeletedUnlessARowOrAnObjectHasIt) {
+  begin();
+  const auto list = [&] {
+    for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
+      Result<Request> decoded =
+          it->topic == topics.node_requests("n1") ? decode_request(it->payload) : Status::error("");
+      if (!decoded || decoded->type != RequestType::list) continue;
+      Answer listing(AnswerType::slots);
+      listing.incarnation = "i1";
+      listing.gateway_id = decoded->gateway_id;
+      listing.list_id = decoded->list_id;
+      listing.pages = 1;
+      listing.unused_volumes = {"pvc-c1", "pvc-old"};
+      for (const auto& [uid, binding] : gateway->bindings()) {
+        listing.slots.push_back({std::string(uid), binding.row.epoch, SlotState::running, pod("a", "u1")});
+      }
+      answer("n1", listing);
+      return;
+    }
+    FAIL() << "no List was sent";
+  };
+  run();
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"9","online":true})");
+  list();
+  const std::optional<Request> deletes = deletion();
+  ASSERT_TRUE(deletes.has_value());
+  EXPECT_EQ(deletes->volume, "pvc-old");
+}
+
+TEST_F(GatewayProvisioning, AVolumeGoesWhenItsClaimIsGoneAndItsDeviceHasRemovedIt) {
+  begin();
+  run();
+  api(R"({"op":"delete","kind":"persistentvolumeclaim","namespace":"default","name":"data"})");
+  EXPECT_EQ(made()->phase, "Bound") << "a pod uses it";
+  EXPECT_FALSE(deletion().has_value());
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"a"})");
+  answer("n1", AnswerType::released);
+  ASSERT_NE(made(), nullptr);
+  EXPECT_EQ(made()->phase, "Released");
+  const std::optional<Request> first = deletion();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->path, "/pool/pvc-c1");
+  advance(2000);
+  const std::optional<Request> second = deletion();
+  EXPECT_GE(second->epoch, first->epoch);
+  restart();
+  with_pool("1Gi", "2");
+  EXPECT_FALSE(deletion().has_value());
+  deleted(*second);
+  EXPECT_NE(made(), nullptr) << "an answer to what this run has not asked";
+  slots("n1", {});
+  const std::optional<Request> again = deletion();
+  ASSERT_TRUE(again.has_value()) << "a restart asks again";
+  deleted(*again);
+  EXPECT_EQ(made(), nullptr);
+  transport.sent.clear();
+  advance(60'000);
+  EXPECT_FALSE(deletion().has_value());
+}
+
+TEST_F(GatewayProvisioning, RetainKeepsTheVolume) {
+  begin("Retain");
+  run();
+  delete_pod_and_claim();
+  ASSERT_NE(made(), nullptr);
+  EXPECT_EQ(made()->phase, "Released");
+  EXPECT_EQ(made()->reclaim_policy, "Retain");
+  advance(options.compare_ms);
+  EXPECT_FALSE(deletion().has_value());
+}
+
+TEST_F(GatewayProvisioning, APodThatFoundNoRoomIsTriedWhenAVolumeIsDeletedOrAPoolGrows) {
+  begin();
+  run();
+  apply(
+      R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"more","uid":"c2"},"spec":{"accessModes":)"
+      R"(["ReadWriteOnce"],"storageClassName":"fast","resources":{"requests":{"storage":"1Gi"}}}})");
+  apply(pod("b", "u2", "64Mi", R"(,"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"more"}}])"));
+  EXPECT_NE(why("b").find("did not have enough free storage"), std::string::npos) << why("b");
+  with_pool("2Gi", "2");
+  advance(10'000);
+  EXPECT_EQ(phase("u2"), Phase::prebind);
+}
+
+TEST_F(GatewayProvisioning, AClassOfDevicesWithImmediateBindingIsRefused) {
+  start_connected();
+  const Json reply = apply(
+      R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"fast"},"provisioner":"berth/local"})");
+  EXPECT_NE(reply.dump().find("volumeBindingMode: must be WaitForFirstConsumer for provisioner berth/local"),
+            std::string::npos)
+      << reply.dump();
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,111 @@
+// PoolFiles: real directories.
+#include "firmware-host/agent/pool_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PoolFilesTest : public ::testing::Test {
+ protected:
+  PoolFilesTest() { fs::create_directories(root_); }
+  ~PoolFilesTest() override { fs::remove_all(folder_); }
+  // How many steps it took; 0: it failed.
+  int remove_all(const std::string& volume, int entries = 256) {
+    for (int steps = 1; steps < 10'000; ++steps) {
+      const Result<bool> gone = pools_.remove(root_, volume, entries);
+      if (!gone) return 0;
+      if (*gone) return steps;
+    }
+    return 0;
+  }
+
+  const std::string folder_ =
+      ::testing::TempDir() + "pool-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string root_ = folder_ + "/root";
+  PoolFiles pools_;
+};
+
+TEST_F(PoolFilesTest, AVolumeIsADirectoryThatOnlyTheAgentsUserMayEnter) {
+  ASSERT_TRUE(pools_.make(root_, "pvc-1", 1).is_success());
+  struct stat found{};
+  ASSERT_EQ(stat((root_ + "/pvc-1").c_str(), &found), 0);
+  EXPECT_TRUE(S_ISDIR(found.st_mode));
+  EXPECT_EQ(found.st_mode & 0777, 0700u);
+  EXPECT_TRUE(pools_.make(root_, "pvc-1", 1).is_success()) << "an empty one will do";
+  EXPECT_EQ(pools_.list(root_), std::vector<std::string>{"pvc-1"});
+}
+
+TEST_F(PoolFilesTest, WhatIsThereAlreadyIsNotTaken) {
+  fs::create_directories(root_ + "/full");
+  std::ofstream(root_ + "/full/data") << "x";
+  std::ofstream(root_ + "/file") << "x";
+  fs::create_directories(folder_ + "/elsewhere");
+  fs::create_symlink(folder_ + "/elsewhere", root_ + "/link");
+  for (const char* name : {"full", "file", "link"}) {
+    const Status made = pools_.make(root_, name, 1);
+    EXPECT_NE(made.message().find("is there already and not an empty directory"), std::string::npos) << made.message();
+  }
+}
+
+TEST_F(PoolFilesTest, RemovingFollowsNoLink) {
+  fs::create_directories(root_ + "/pvc-1/inner");
+  fs::create_directories(folder_ + "/elsewhere");
+  std::ofstream(folder_ + "/elsewhere/data") << "x";
+  fs::create_symlink(folder_ + "/elsewhere", root_ + "/pvc-1/link");
+  fs::create_symlink(folder_ + "/elsewhere", root_ + "/pvc-1/inner/link");
+  EXPECT_GT(remove_all("pvc-1"), 0);
+  EXPECT_FALSE(fs::exists(root_ + "/pvc-1"));
+  EXPECT_TRUE(fs::exists(folder_ + "/elsewhere/data"));
+  fs::create_symlink(folder_ + "/elsewhere", root_ + "/pvc-2");
+  EXPECT_GT(remove_all("pvc-2"), 0) << "in place of the volume";
+  EXPECT_TRUE(fs::exists(folder_ + "/elsewhere/data"));
+}
+
+TEST_F(PoolFilesTest, RemovingTakesSteps) {
+  fs::create_directories(root_ + "/pvc-1");
+  for (int i = 0; i < 25; ++i) std::ofstream(root_ + "/pvc-1/" + std::to_string(i)) << "x";
+  const Result<bool> gone = pools_.remove(root_, "pvc-1", 10);
+  ASSERT_TRUE(gone.has_value());
+  EXPECT_FALSE(*gone);
+  EXPECT_GE(remove_all("pvc-1", 10), 2);
+  EXPECT_TRUE(*pools_.remove(root_, "pvc-1", 10)) << "it is gone";
+}
+
+TEST_F(PoolFilesTest, RemovingHasNoLimitOfDepth) {
+  fs::path deep = root_ + "/pvc-1";
+  fs::create_directories(deep);
+  const fs::path here = fs::current_path();
+  fs::current_path(deep);
+  for (int i = 0; i < 3000; ++i) {  // longer than a path may be
+    fs::create_directory("directory");
+    fs::current_path("directory");
+  }
+  fs::current_path(here);
+  EXPECT_GT(remove_all("pvc-1"), 1);
+  EXPECT_EQ(pools_.list(root_), std::vector<std::string>());
+}
+
+TEST_F(PoolFilesTest, RemovesWhatItsOwnerMayNotRead) {
+  fs::create_directories(root_ + "/pvc-1/closed/inner");
+  fs::permissions(root_ + "/pvc-1/closed", fs::perms::none);
+  EXPECT_GT(remove_all("pvc-1"), 0);
+  EXPECT_FALSE(fs::exists(root_ + "/pvc-1"));
+}
+
+TEST_F(PoolFilesTest, ARootThatIsMissingIsToldByItsSetting) {
+  EXPECT_TRUE(PoolFiles::check({{"a", root_, Quantity(1)}}).is_success());
+  std::ofstream(folder_ + "/file") << "x";
+  EXPECT_EQ(
+      PoolFiles::check({{"a", root_, Quantity(1)}, {"b", folder_ + "/file", Quantity(1)}}).message(),
+      "volume_pools[1].root: " + folder_ + "/file: Not a directory; make the directory, or mount the disk that has it");
+}
+
+}  // namespace
+}  // namespace berth
