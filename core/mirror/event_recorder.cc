@@ -111,6 +111,7 @@ void EventRecorder::touch(Kept& kept, std::uint64_t id) {
   const ObjectEvent& event = kept.record.event;
   const bool is_known = !by_object_[{event.kind, event.object}].insert(id).second;
   if (!is_known && !event.source.empty()) ++by_source_[event.source];
+  if (!is_known && !event.is_saved) ++unsaved_;
   kept.record.order = next_order_++;
   orders_[kept.record.order] = id;
 }
@@ -178,7 +179,10 @@ void EventRecorder::make_room(const ObjectEvent& event) {
   if (of_source != by_source_.end() && of_source->second >= kMaxOfSource) {
     forget(oldest_of([&](const Kept& kept) { return kept.record.event.source == event.source; }));
   }
-  if (records_.size() >= kMaxEvents) forget(orders_.begin()->second);
+  if (records_.size() < kMaxEvents) return;
+  // Pods that come and go do not push out what went wrong.
+  forget(unsaved_ > 0 ? oldest_of([](const Kept& kept) { return !kept.record.event.is_saved; })
+                      : orders_.begin()->second);
 }
 
 void EventRecorder::forget(std::uint64_t id) {
@@ -191,6 +195,7 @@ void EventRecorder::forget(std::uint64_t id) {
   if (const auto of_source = by_source_.find(event.source); of_source != by_source_.end() && --of_source->second == 0) {
     by_source_.erase(of_source);
   }
+  if (!event.is_saved) --unsaved_;
   orders_.erase(found->second.record.order);
   records_.erase(found);
 }

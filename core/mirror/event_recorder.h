@@ -118,6 +118,7 @@ class EventRecorder {
   std::map<Text, std::size_t> by_source_;
   std::map<std::pair<Text, Object>, Bucket> buckets_;
   std::set<std::uint64_t> stored_;
+  std::size_t unsaved_ = 0;  // of records_: those that are not to be saved
   std::uint64_t next_id_ = 1, next_order_ = 1;
   Millis saved_at_ = 0;
   bool has_saved_ = false;

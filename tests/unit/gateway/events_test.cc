@@ -196,6 +196,21 @@ TEST_F(Events, OnFlashAreBounded) {
   EXPECT_EQ(events->all().size(), EventRecorder::kMaxSaved);
 }
 
+TEST_F(Events, ThatAreNotSavedGoFirst) {
+  say("d/old", "Warning", "FailedScheduling", "why");
+  for (std::size_t i = 0; i < 2 * EventRecorder::kMaxEvents; ++i) {
+    ObjectEvent started{Kind::pod, Text("d/x" + std::to_string(i)), "Normal",
+                        "Started", "Started container c",           Text("n" + std::to_string(i % 50))};
+    started.is_saved = false;
+    events->record(std::move(started));
+  }
+  EXPECT_EQ(events->all().size(), EventRecorder::kMaxEvents);
+  EXPECT_EQ(counts("d/old"), Counts{1});
+  events->save_all();
+  finish();
+  EXPECT_EQ(stored(), 1u);
+}
+
 class GatewayEvents : public GatewayTest {
  protected:
   std::vector<std::string> lines(const std::string& request = R"({"op":"events"})") {
