@@ -120,7 +120,8 @@ NodeSelectorTerm matchExpressions=Requirement matchFields=Requirement
 NodeSpec configSource=NodeConfigSource externalID podCIDR podCIDRs providerID taints=Taint unschedulable
 NodeStatus addresses=NodeAddress allocatable capacity conditions=Condition config=NodeConfigStatus
   daemonEndpoints=NodeDaemonEndpoints declaredFeatures features=NodeFeatures images=ContainerImage incarnation
-  nodeInfo=NodeSystemInfo phase runtimeHandlers=NodeRuntimeHandler volumesAttached=AttachedVolume volumesInUse
+  nodeInfo=NodeSystemInfo phase runtimeHandlers=NodeRuntimeHandler volumePools=VolumePool volumesAttached=AttachedVolume
+  volumesInUse
 NodeSwapStatus capacity
 NodeSystemInfo architecture bootID containerRuntimeVersion kernelVersion kubeProxyVersion kubeletVersion machineID
   operatingSystem osImage swap=NodeSwapStatus systemUUID
@@ -229,6 +230,7 @@ VolumeDevice devicePath name
 VolumeMount mountPath mountPropagation name readOnly recursiveReadOnly subPath subPathExpr
 VolumeNodeAffinity required=NodeSelector
 VolumeNodeResources count
+VolumePool capacity class root
 VolumeProjection clusterTrustBundle=ClusterTrustBundleProjection configMap=ConfigMapProjection downwardAPI=DownwardAPI
   podCertificate=PodCertificateProjection secret=SecretProjection serviceAccountToken=ServiceAccountTokenProjection
 VolumeResources limits requests
@@ -238,7 +240,7 @@ WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName hostProc
 WorkloadReference name podGroup podGroupReplicaKey
 )";
 
-constexpr std::size_t kTypesCount = 166;
+constexpr std::size_t kTypesCount = 167;
 
 constexpr std::string_view word_at(std::size_t start) {
   return kTypes.substr(start, kTypes.find_first_of(" \n", start) - start);

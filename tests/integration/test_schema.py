@@ -18,6 +18,10 @@ BIND = {"type": "Bind", "gateway": "gw", "term": "1", "storeId": "s", "floor": "
         "epoch": "1.5"}
 STALE = {"type": "Stale", "incarnation": "i", "term": "1", "storeId": "s", "uid": "u", "epoch": "1.5", "high": "1.7"}
 SLOTS = {"type": "Slots", "incarnation": "i", "term": "1", "storeId": "s", "page": 0, "pages": 1, "listId": "7", "slots": []}
+DELETE = {"type": "DeleteVolume", "gateway": "gw", "term": "1", "storeId": "s", "floor": "1.5", "incarnation": "i",
+          "volume": "pvc-1", "path": "/pool/pvc-1", "epoch": "1.6"}
+DELETED = {"type": "VolumeDeleted", "incarnation": "i", "term": "1", "storeId": "s", "volume": "pvc-1", "epoch": "1.6"}
+POOLS = [{"class": "fast", "root": "/pool", "capacity": "1Gi"}]
 STATE = {"incarnation": "i", "bootId": "b", "session": "1", "sequence": "1", "heartbeatMs": "5000", "protocol": "1.1",
          "allocatable": {"cpu": "2", "memory": "64Mi"}}
 
@@ -45,6 +49,8 @@ def test_every_schema_is_one_and_every_reference_of_the_channels_leads_to_one(sc
 
 RIGHT = [("nodes/n1/requests", BIND), ("nodes/n1/requests", {**without(BIND, "uid"), "promiseMs": "5", "items": [{"uid": "a"}]}),
          ("gateways/gw/answers/n1", STALE), ("gateways/gw/answers/n1", SLOTS), ("nodes/n1/state", STATE),
+         ("nodes/n1/requests", DELETE), ("nodes/n1/requests", without(DELETE, "path")), ("gateways/gw/answers/n1", DELETED),
+         ("gateways/gw/answers/n1", {**SLOTS, "unusedVolumes": ["pvc-1"]}), ("nodes/n1/state", {**STATE, "volumePools": POOLS}),
          ("nodes/n1/state", without(STATE, "protocol")), ("status/pods/default/web", ""), ("nodes/n1/pods/default/web", "")]
 
 
@@ -60,6 +66,9 @@ WRONG = [("nodes/n1/requests", {**BIND, "type": "Perhaps"}, "type"), ("nodes/n1/
          ("nodes/n1/requests", {**BIND, "items": []}, "items"), ("nodes/n1/requests", {**BIND, "items": [BIND] * 33}, "items"),
          ("gateways/gw/answers/n1", {**STALE, "hihg": "1.7"}, "hihg"),
          ("gateways/gw/answers/n1", {**SLOTS, "page": "0"}, "page"), ("gateways/gw/answers/n1", {**SLOTS, "pages": 65}, "pages"),
+         ("nodes/n1/requests", without(DELETE, "incarnation"), "'incarnation' is a required"),
+         ("gateways/gw/answers/n1", without(DELETED, "volume"), "'volume' is a required"),
+         ("nodes/n1/state", {**STATE, "volumePools": [{**POOLS[0], "root": "pool"}]}, "root"),
          ("nodes/n1/state", {**STATE, "protocol": "2"}, "protocol"),
          ("nodes/n1/state", {**STATE, "allocatable": {"cpu": "many"}}, "allocatable.cpu"),
          ("nodes/n1/state", "", "empty"), ("nodes/n1/state", '{"a":1,"a":2}', "twice"), ("nodes/n1/mood", {}, "no channel"),

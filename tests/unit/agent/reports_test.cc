@@ -156,7 +156,7 @@ TEST_F(AgentReports, APodsStatusIsRetainedFromAdmissionToTheEnd) {
   boot();
   deliver(RequestType::pre_bind);
   EXPECT_EQ(member(topic, "phase"), "Pending");
-  EXPECT_EQ(member(topic, "epoch"), "1.6");
+  EXPECT_EQ(member(topic, "epoch"), "1.5");
   EXPECT_EQ(member(topic, "uid"), "u1");
   EXPECT_TRUE(last_payload(topic).starts_with("retained "));
   prepared(kTag);

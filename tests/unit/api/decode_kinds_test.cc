@@ -146,6 +146,25 @@ TEST(DecodeMetadata, ReadsDeletionAndTheController) {
   EXPECT_FALSE(good_under(decode_namespace, R"({"metadata":{"name":"n","deletionTimestamp":null}})").metadata.deleting);
 }
 
+TEST(DecodeNode, ReadsVolumePoolsAndNamesTheirFaults) {
+  const auto decoded = [](const std::string& pools) {
+    return decode_node(parsed_json(R"({"metadata":{"name":"n"},"status":{"volumePools":)" + pools + "}}"), nullptr);
+  };
+  const Result<Node> node = decoded(R"([{"class":"fast","root":"/pool","capacity":"1Gi"}])");
+  ASSERT_TRUE(node) << node.error().message();
+  EXPECT_EQ(node->volume_pools.get(), (std::vector<VolumePool>{{"fast", "/pool", *Quantity::parse("1Gi")}}));
+  const auto fault = [&](const std::string& pools) { return decoded(pools).error().message(); };
+  EXPECT_NE(fault(R"([{"class":"fast","root":"/pool/../x","capacity":"1Gi"}])").find("status.volumePools[0].root: "),
+            std::string::npos);
+  EXPECT_NE(fault(R"([{"class":"fast","root":"/pool"}])").find("status.volumePools[0].capacity: "), std::string::npos);
+  EXPECT_NE(fault(R"([{"class":"a","root":"/a","capacity":"1"},{"class":"a","root":"/b","capacity":"1"}])")
+                .find("status.volumePools[1].class: duplicate pool of class a"),
+            std::string::npos);
+  std::string many = R"([{"class":"c0","root":"/p","capacity":"1"})";
+  for (int i = 1; i < 33; ++i) many += R"(,{"class":"c)" + std::to_string(i) + R"(","root":"/p","capacity":"1"})";
+  EXPECT_EQ(fault(many + "]"), "status.volumePools: expected at most 32 pools, got 33");
+}
+
 TEST(DecodeNode, ReadsConditions) {
   const Node node = good_under(decode_node, R"({"metadata":{"name":"n"},"status":{"conditions":[
     {"type":"Ready","status":"True","lastHeartbeatTime":null,"reason":"x"},{"type":"DiskPressure","status":"Unknown"}]}})");

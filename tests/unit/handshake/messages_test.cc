@@ -81,7 +81,7 @@ TEST(Messages, AVolumeThatIsToBeMadeRoundTripsAndFaultsAreNamed) {
     const std::string volumes = R"([{"claim":"d/c","volume":"v","path":"/p","make":)" + make + "}]";
     return error_of(with(encode(sent), "volumes", volumes.c_str()));
   };
-  EXPECT_EQ(fault(R"({"class":"fast"})"), "volumes[0].make.bytes: is missing; must be a string of digits");
+  EXPECT_EQ(fault(R"({"class":"fast"})"), "volumes[0].make.bytes: is missing; must be a number as a string of digits");
   EXPECT_EQ(fault(R"({"class":"fast","bytes":"0"})"), "volumes[0].make.bytes: must be more than 0, and below 2^62");
   EXPECT_EQ(fault(R"({"class":"fast","bytes":"18446744073709551615"})"),
             "volumes[0].make.bytes: must be more than 0, and below 2^62");
@@ -225,7 +225,7 @@ TEST(Messages, AnInvalidFieldIsNamedByItsPath) {
   EXPECT_EQ(error_of(good), "decoded");
   EXPECT_EQ(error_of(with(good, "type", nullptr)), "type: is missing; must be a string");
   EXPECT_EQ(error_of(with(good, "type", "\"Prebind\"")),
-            "type: must be one of PreBind, Bind, Release, List, Heartbeat, Certificate");
+            "type: must be one of PreBind, Bind, Release, List, Heartbeat, Certificate, DeleteVolume");
   EXPECT_EQ(error_of(with(good, "epoch", "\"7\"")), "epoch: \"7\" is not an epoch; write \"<term>.<counter>\"");
   EXPECT_EQ(error_of(with(good, "epoch", "\"0.0\"")), "epoch: must not be 0.0, which means none");
   EXPECT_EQ(error_of(with(good, "epoch", "7.5")), "epoch: must be an epoch, \"<term>.<counter>\"");
