@@ -181,12 +181,11 @@ void MadeVolumes::remove_some(const std::string& volume) {
   if (!gone || !*gone) {
     return remove_later(volume, gone ? kNextStepMs : kAgainMs);
   }
-  const std::string name = volume;  // its owner may be what is erased
-  parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + name);
-  volumes_.erase(name);
-  const auto asked = asked_.extract(name);
-  if (!asked.empty()) removed_(name, asked.mapped());
-  steps_.erase(name);
+  parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + volume);
+  volumes_.erase(volume);
+  const auto asked = asked_.extract(volume);
+  if (!asked.empty()) removed_(volume, asked.mapped());
+  steps_.erase(volume);
 }
 
 std::vector<std::string> MadeVolumes::unused(const NodeState& state) const {
