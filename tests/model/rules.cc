@@ -27,7 +27,8 @@ std::uint8_t to_bit(const std::optional<Answer>& answer) {
     case AnswerType::superseded:
     case AnswerType::slots:
     case AnswerType::kept:
-    case AnswerType::renew: return kAnswerBits;
+    case AnswerType::renew:
+    case AnswerType::volume_deleted: return kAnswerBits;
   }
   return kAnswerBits;
 }
