@@ -32,7 +32,7 @@ Breach find_needless(const Gateway& gateway, const std::string& node, const std:
 }  // namespace
 
 Breach find_pool_difference(const Gateway& gateway, const SimDevice& device, bool is_exact) {
-  const std::string node = device.name();
+  const std::string& node = device.name();
   const Records records = device.made_volumes();
   for (const auto& [name, directory] : device.pool().all()) {
     if (Breach breach = find_needless(gateway, node, name, records, is_exact, device.has_lost_store())) return breach;
