@@ -4,6 +4,7 @@ import json
 
 import pytest
 from manifests import claim, pod, with_claim
+from test_schema import record
 from waiting import wait_until
 
 
@@ -46,6 +47,7 @@ def phase_of(fleet, volume):
 
 
 def test_a_device_makes_the_volume_of_a_claim_and_removes_it_when_the_claim_is_deleted(fleet, tmp_path):
+    assert fleet.observer  # subscribes before anything is sent
     fleet.start_gateway()
     root = start_with_pools(fleet, tmp_path)
     fleet.apply(local_class(), claim("data", storage_class="fast"), writing_pod("web", "data"))
@@ -74,6 +76,7 @@ def test_a_device_makes_the_volume_of_a_claim_and_removes_it_when_the_claim_is_d
     fleet.delete("persistentvolumeclaim", "data")
     wait_until(lambda: fleet.get("persistentvolume", name) is None, "the removal of the volume")
     assert not (root / name).exists() and (outside / "file").exists()
+    record(fleet, "provisioning", "nodes/#", "gateways/#", "desired/persistentvolumes/#", "desired/persistentvolumeclaims/#")
 
 
 def test_retain_keeps_the_volume_and_its_data(fleet, tmp_path):

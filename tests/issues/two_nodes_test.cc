@@ -209,7 +209,7 @@ TEST_F(TwoNodesTest, TheClaimFollowsThePodThatRunsWhenAnotherOneHasEnded) {
 }
 
 // Likewise, and both pods run when the nodes list them.
-TEST_F(TwoNodesTest, TheClaimGoesToThePodThatRunsWhenTheOtherOneEnds) {
+TEST_F(TwoNodesTest, TheClaimGoesToThePodThatRunsWhenTheOtherOneEndsAndTheBrokerRetainsThat) {
   receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
   receive(topics.desired(Kind::pod, "default/q"), pod("q", "u2", "1Mi", kMountsClaim));
   SlotReport running = slot("u2");
@@ -227,6 +227,12 @@ TEST_F(TwoNodesTest, TheClaimGoesToThePodThatRunsWhenTheOtherOneEnds) {
   EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
   EXPECT_EQ(gateway->objects().volume("n1-d")->phase, "Bound");
   EXPECT_EQ(gateway->objects().volume("n2-d")->phase, "Released") << "it contains data that the operator may need";
+  advance(1000);
+  std::string retained;
+  for (const Message& message : transport.sent) {
+    if (message.topic == topics.desired(Kind::persistent_volume_claim, "default/c")) retained = message.payload;
+  }
+  EXPECT_NE(retained.find(R"("volumeName":"n1-d")"), std::string::npos) << "or a gateway without a store is misled";
 }
 
 TEST_F(LostStoreTest, AVolumeOfferedAfterTwoNodesListedItsPodIsNotReused) {
