@@ -39,13 +39,14 @@ bool Refusals::may_be_refused(const Pod& pod) const {
   return !refused_.empty() && sizes_.contains(std::string_view(pod.shape).size());
 }
 
+bool Refusals::has_capacity(const std::string& node) const {
+  const auto found = count_.find(node);
+  return count_in_all_ < kInAll && (found == count_.end() || found->second < kPerNode);
+}
+
 bool Refusals::make_room(const std::string& node, Millis now) {
-  const auto has_room = [&] {
-    const auto found = count_.find(node);
-    return count_in_all_ < kInAll && (found == count_.end() || found->second < kPerNode);
-  };
-  if (!has_room()) drop_oldest(node, now);
-  return has_room();
+  if (!has_capacity(node)) drop_oldest(node, now);
+  return has_capacity(node);
 }
 
 void Refusals::drop_oldest(const std::string& node, Millis now) {

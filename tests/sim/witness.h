@@ -296,6 +296,7 @@ class Witness {
   bool must_adopt_ = false;  // the next store begins in adopt mode
   struct RefusedAt {
     Millis since = 0;
+    Millis least = 0;  // until it may be asked again
     std::string incarnation;
     Content manifest;  // of the pod, as it was
   };

@@ -35,15 +35,15 @@ void Witness::note_refused(const Answer& answer) {
                          refused.incarnation == answer.incarnation && refused.phase == Phase::prebind;
   const auto object = gateway_.contents.find({Table::object, "pods/" + std::string(refused.pod)});
   if (!is_of_row || object == gateway_.contents.end()) return;
-  refused_[{answer.uid, answer.node}] = {gateway_clock_->now(), answer.incarnation, object->second};
+  // By its own clock: the simulated gateway's 1000, or the queue's 500 for one that it cannot remember.
+  const bool fits = gateway_.alive == nullptr || gateway_.alive->scheduler().refusals().has_capacity(answer.node);
+  refused_[{answer.uid, answer.node}] = {gateway_clock_->now(), fits ? 700 : 500, answer.incarnation, object->second};
 }
 
 void Witness::check_refused(const std::string& node, const Request& request, Millis now) {
-  // By its own clock: the simulated gateway's 1000, and where it remembers too many to know this one, the queue's 500.
-  constexpr Millis kLeastMs = 500;
   const auto found = refused_.find({request.uid, node});
   const auto row = gateway_.rows.find(request.uid);
-  if (found == refused_.end() || row == gateway_.rows.end() || now - found->second.since >= kLeastMs) return;
+  if (found == refused_.end() || row == gateway_.rows.end() || now - found->second.since >= found->second.least) return;
   if (request.incarnation != found->second.incarnation) return;
   const auto object = gateway_.contents.find({Table::object, "pods/" + std::string(row->second.pod)});
   if (object == gateway_.contents.end() || object->second != found->second.manifest) return;
