@@ -36,6 +36,14 @@ Json observed_of(const std::string& node, const Json& report, std::size_t bytes)
   return observed;
 }
 
+// An agent that has just started has not read yet how the containers of a running slot are; it will say so.
+bool knows_less(const Json& observed, const Json& report, const Json& before) {
+  constexpr std::string_view kContainers = "containerStatuses";
+  return report.string_at("slot") == "running" && observed.string_at("phase") == "Pending" &&
+         observed.find(kContainers) == nullptr && before.find(kContainers) != nullptr &&
+         before.string_at("epoch") == observed.string_at("epoch");
+}
+
 }  // namespace
 
 void PodRegistry::create(const std::shared_ptr<const Pod>& pod) {
@@ -242,7 +250,7 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   if (entry == nullptr || entry->finished) return Status::ok();
   const Json observed = observed_of(node, report, bytes);
   Report taken(observed);
-  if (entry->observed == taken) return Status::ok();
+  if (entry->observed == taken || knows_less(observed, report, entry->observed.json())) return Status::ok();
   tell_news(*entry, node, observed);
   entry->observed = std::move(taken);
   note_start(*entry, observed);

@@ -318,6 +318,24 @@ TEST_F(GatewayEvents, TellOfContainersThatAreStartedAndStopped) {
   EXPECT_EQ(lines().back(), "Pod web Killing: Stopping container c x1");
 }
 
+TEST_F(GatewayEvents, TellNothingTwiceWhenAnAgentStartsAndHasNotReadItsContainersYet) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":2)");
+  ASSERT_EQ(counts_of("Started"), 1);
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+  receive(topics.node_pod("n1", "default/web"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Pending","slot":"running"})", true);
+  EXPECT_NE(
+      api(R"({"op":"describe","kind":"pod","namespace":"default","name":"web"})").dump().find("containerStatuses"),
+      std::string::npos)
+      << "what is known of them stays";
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":2)");
+  EXPECT_EQ(counts_of("Started"), 1);
+  EXPECT_EQ(counts_of("BackOff"), 1);
+}
+
 TEST_F(GatewayEvents, TellOfAContainerThatCannotBeStarted) {
   start_connected();
   device("n1");
