@@ -101,7 +101,7 @@ Result<Accepted> Orders::apply_node_overlay(const Json& object, const std::strin
 
 // Nodes that have not answered yet may run it.
 void Orders::note_deleted(const std::string& uid_or_key) {
-  constexpr std::size_t kMax = 1'000;
+  constexpr std::size_t kMax = 100;  // each is written with the others
   const Identity& identity = *context_.identity;
   if (!identity.adopting && identity.late.empty()) return;
   if (identity.deleted.size() < kMax) context_.identity.insert(&Identity::deleted, uid_or_key);

@@ -12,6 +12,7 @@
 #include "core/handshake/protocol.h"
 #include "core/objects/node_record.h"
 #include "core/objects/reserved_labels.h"
+#include "core/objects/volume_manifest.h"
 
 namespace berth {
 
@@ -513,29 +514,10 @@ std::vector<PersistentVolume> local_volumes(const std::string& node, const Json&
   if (list == nullptr) return volumes;
   for (const Json& entry : list->as_array()) {
     const std::string storage_class = text_of(entry, "storageClass");
-    Json expression = Json::object();
-    expression.set("key", "kubernetes.io/hostname");
-    expression.set("operator", "In");
-    expression.set("values", Json(Json::Array{Json(node)}));
-    Json term = Json::object();
-    term.set("matchExpressions", Json(Json::Array{std::move(expression)}));
-    Json required = Json::object();
-    required.set("nodeSelectorTerms", Json(Json::Array{std::move(term)}));
-    Json spec = Json::object();
-    spec.set("capacity", Json(Json::Object{{"storage", Json(text_of(entry, "capacity"))}}));
-    spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")}));
-    spec.set("persistentVolumeReclaimPolicy", "Retain");
-    spec.set("storageClassName", storage_class.empty() ? "local" : storage_class);
-    spec.set("local", Json(Json::Object{{"path", Json(text_of(entry, "path"))}}));
-    spec.set("nodeAffinity", Json(Json::Object{{"required", std::move(required)}}));
-    Json manifest = Json::object();
-    manifest.set("apiVersion", "v1");
-    manifest.set("kind", "PersistentVolume");
-    Json metadata = Json::object();
-    metadata.set("name", node + "-" + text_of(entry, "name"));
-    metadata.set("annotations", Json(Json::Object{{std::string(kOfferedBy), Json(node)}}));
-    manifest.set("metadata", std::move(metadata));
-    manifest.set("spec", std::move(spec));
+    const Json manifest = manifest_of({node + "-" + text_of(entry, "name"), node,
+                                       storage_class.empty() ? "local" : storage_class, text_of(entry, "path"),
+                                       text_of(entry, "capacity"), "Retain", Json(Json::Array{Json("ReadWriteOnce")}),
+                                       Json(Json::Object{{std::string(kOfferedBy), Json(node)}})});
     if (Result<PersistentVolume> volume = decode_persistent_volume(manifest, nullptr)) {
       volumes.push_back(std::move(*volume));
     }

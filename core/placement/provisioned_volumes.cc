@@ -1,44 +1,27 @@
 #include "core/placement/provisioned_volumes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/api/decode.h"
 #include "core/api/volume.h"
 #include "core/check.h"
 #include "core/objects/reserved_labels.h"
+#include "core/objects/volume_manifest.h"
 
 namespace berth {
 
 namespace {
 
-Json node_affinity(const std::string& node) {
-  Json expression = Json::object();
-  expression.set("key", kHostnameLabel).set("operator", "In").set("values", Json(Json::Array{Json(node)}));
-  Json term(Json::Object{{"matchExpressions", Json(Json::Array{std::move(expression)})}});
-  return Json(
-      Json::Object{{"required", Json(Json::Object{{"nodeSelectorTerms", Json(Json::Array{std::move(term)})}})}});
-}
-
 // As the claim asks for it, since an external provisioner's volume of that claim would be the same.
-Json manifest_of(const BoundVolume& made, const std::string& node, const PersistentVolumeClaim& claim,
-                 const std::string& reclaim_policy) {
+Json manifest_for(const BoundVolume& made, const std::string& node, const PersistentVolumeClaim& claim,
+                  const std::string& reclaim_policy) {
   Json modes = Json::array();
   for (const std::string& mode : claim.access_modes) modes.push_back(mode);
-  Json spec = Json::object();
-  spec.set("capacity", Json(Json::Object{{"storage", Json(Quantity(made.make->bytes).to_text())}}));
-  spec.set("accessModes", std::move(modes));
-  spec.set("persistentVolumeReclaimPolicy", reclaim_policy);
-  spec.set("storageClassName", made.make->storage_class);
-  spec.set("local", Json(Json::Object{{"path", Json(made.path)}}));
-  spec.set("nodeAffinity", node_affinity(node));
   Json annotations = Json::object();
   annotations.set(kProvisionedBy, StorageClass::kLocalProvisioner).set(kOfferedBy, node);
-  Json metadata = Json::object();
-  metadata.set("name", made.volume).set("annotations", std::move(annotations));
-  Json manifest = Json::object();
-  manifest.set("apiVersion", "v1").set("kind", "PersistentVolume");
-  manifest.set("metadata", std::move(metadata)).set("spec", std::move(spec));
-  return manifest;
+  return manifest_of({made.volume, node, made.make->storage_class, made.path, Quantity(made.make->bytes).to_text(),
+                      reclaim_policy, std::move(modes), std::move(annotations)});
 }
 
 bool names(const std::vector<BoundVolume>& bound_volumes, const std::string& volume) {
@@ -84,7 +67,7 @@ void ProvisionedVolumes::make_objects(const Row& row) {
     const auto storage_class = context_.objects.storage_class(made.make->storage_class);
     // Of a class that is gone nobody knows: then the data stays.
     const std::string policy = storage_class == nullptr ? "Retain" : storage_class->reclaim_policy;
-    Json manifest = manifest_of(made, row.node, *claim, policy);
+    Json manifest = manifest_for(made, row.node, *claim, policy);
     manifest.find("metadata")->set("uid", context_.random.hex_id());
     Result<PersistentVolume> volume = decode_persistent_volume(manifest, nullptr, Rules::off);
     CHECK(volume.has_value());
@@ -153,6 +136,7 @@ void ProvisionedVolumes::ask_again(const std::string& volume) {
   const auto known = context_.objects.volume(volume);
   if (known == nullptr || !is_reclaimed(context_.objects, *known)) {
     resends_.erase(volume);
+    std::erase_if(asked_, [&volume](const auto& each) { return each.first.second == volume; });
     return;
   }
   if (is_to_be_deleted(*known)) ask(maker_of(*known), volume, known->local_path);

@@ -312,38 +312,36 @@ TEST_F(GatewayTest, AWaitingSuccessorOutlivesItsPriorityClass) {
 }
 
 }  // namespace
-TEST_F(GatewayTest, ARowWhoseObjectTheStoreLostIsCarriedToAnEndAndCrashesNothing) {
-  for (const Phase from : {Phase::prebind, Phase::bind}) {
+class LostObjectTest : public GatewayTest {
+ protected:
+  // Pod "p" has a row in this phase on n1, and the store that the gateway starts with has lost its object.
+  void lose_object_of_row(Phase phase_of_row) {
     store = MemoryStore();
     start_connected();
     device("n1");
     apply(pod("p", "u1"));
-    if (from == Phase::bind) answer("n1", AnswerType::pre_bound);
-    ASSERT_EQ(phase("u1"), from);
+    if (phase_of_row == Phase::bind) answer("n1", AnswerType::pre_bound);
+    ASSERT_EQ(phase("u1"), phase_of_row);
     gateway.reset();
     store.erase(Table::object, "pods/default/p");
     ASSERT_TRUE(store.commit().is_success());
     start_connected();
     device("n1");
+  }
+};
+
+TEST_F(LostObjectTest, ARowWhoseObjectTheStoreLostIsCarriedToAnEndAndCrashesNothing) {
+  for (const Phase from : {Phase::prebind, Phase::bind}) {
+    lose_object_of_row(from);
     answer("n1", from == Phase::prebind ? AnswerType::pre_bound : AnswerType::bound);
     EXPECT_EQ(phase("u1"), from == Phase::prebind ? Phase::none : Phase::bound);
     EXPECT_EQ(gateway->releases().size(), from == Phase::prebind ? 1u : 0u);
   }
 }
 
-TEST_F(GatewayTest, ARowWhoseLostObjectIsAppliedAgainBeforeItEndsCrashesNothing) {
+TEST_F(LostObjectTest, ARowWhoseLostObjectIsAppliedAgainBeforeItEndsCrashesNothing) {
   for (const Phase from : {Phase::prebind, Phase::bind}) {
-    store = MemoryStore();
-    start_connected();
-    device("n1");
-    apply(pod("p", "u1"));
-    if (from == Phase::bind) answer("n1", AnswerType::pre_bound);
-    ASSERT_EQ(phase("u1"), from);
-    gateway.reset();
-    store.erase(Table::object, "pods/default/p");
-    ASSERT_TRUE(store.commit().is_success());
-    start_connected();
-    device("n1");
+    lose_object_of_row(from);
     apply(pod("p", "u1"));
     const Epoch first = gateway->bindings().at("u1").row.epoch;
     answer("n1", AnswerType::stale);

@@ -73,6 +73,19 @@ std::string filter_with(P& plugin, const Pod& pod, const std::vector<NodeInfo>& 
   return status.is_success() ? "" : std::string(to_string(status.code())) + ": " + status.message();
 }
 
+// The state after PreFilter and Filter accepted the node, which is the only one in the handle's snapshot.
+template <class P>
+CycleState accepted_by(P& plugin, FakeHandle& handle, const Pod& pod, const Node& node) {
+  Cache cache;
+  cache.set_node(share(node));
+  cache.update_snapshot(handle.snapshot_of_test);
+  CycleState state;
+  PreFilterResult result;
+  EXPECT_TRUE(plugin.pre_filter(state, pod, handle.snapshot_of_test, result).is_success());
+  EXPECT_TRUE(plugin.filter(state, pod, *handle.snapshot_of_test.find(node.metadata.name)).is_success());
+  return state;
+}
+
 inline NodeInfo node_with(const std::string& name, std::vector<Pod> pods) {
   NodeInfo info = info_of(make_node(name));
   for (Pod& pod : pods) info.pods.push_back(share(std::move(pod)));

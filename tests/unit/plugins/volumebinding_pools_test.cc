@@ -29,16 +29,7 @@ class PoolsTest : public ::testing::Test {
     volume.metadata.annotations = {{std::string(kProvisionedBy), std::string(StorageClass::kLocalProvisioner)},
                                    {std::string(kOfferedBy), on}};
   }
-  CycleState accepted(const Pod& pod, const Node& on) {
-    Cache cache;
-    cache.set_node(share(on));
-    cache.update_snapshot(handle.snapshot_of_test);
-    CycleState state;
-    PreFilterResult result;
-    EXPECT_TRUE(plugin.pre_filter(state, pod, handle.snapshot_of_test, result).is_success());
-    EXPECT_TRUE(plugin.filter(state, pod, *handle.snapshot_of_test.find("n1")).is_success());
-    return state;
-  }
+  CycleState accepted(const Pod& pod, const Node& on) { return accepted_by(plugin, handle, pod, on); }
 
   FakeHandle handle;
   FakeVolumes& volumes = handle.volumes_of_test;

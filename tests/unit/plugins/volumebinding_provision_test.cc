@@ -36,16 +36,7 @@ class ProvisionTest : public ::testing::Test {
     volumes.csi_drivers[kProvisioner] = driver;
   }
   // The state after Filter accepted n1 for the pod.
-  CycleState accepted(const Pod& pod) {
-    Cache cache;
-    cache.set_node(share(make_node("n1")));
-    cache.update_snapshot(handle.snapshot_of_test);
-    CycleState state;
-    PreFilterResult result;
-    EXPECT_TRUE(plugin.pre_filter(state, pod, handle.snapshot_of_test, result).is_success());
-    EXPECT_TRUE(plugin.filter(state, pod, *handle.snapshot_of_test.find("n1")).is_success());
-    return state;
-  }
+  CycleState accepted(const Pod& pod) { return accepted_by(plugin, handle, pod, make_node("n1")); }
 
   FakeHandle handle;
   FakeVolumes& volumes = handle.volumes_of_test;

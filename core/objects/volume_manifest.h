@@ -1,0 +1,22 @@
+// The manifests of PersistentVolumes that are directories of a device: offered by it, or made for a claim.
+#pragma once
+
+#include <string>
+
+#include "core/json/json.h"
+
+namespace berth {
+
+struct LocalVolumeManifest {
+  std::string name, node;
+  std::string storage_class, path;
+  std::string capacity;  // a quantity
+  std::string reclaim_policy;
+  Json access_modes;  // an array
+  Json annotations;   // an object
+};
+
+// On that node alone, by its host name.
+Json manifest_of(LocalVolumeManifest volume);
+
+}  // namespace berth
