@@ -3,21 +3,15 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 from pathlib import Path
 
 import paho.mqtt.client as mqtt
 from mqtt_packets import messages_of, topic_matches
+from ports import free_port
 from programs import Program
 from waiting import patience, wait_until
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def mosquitto_path():
@@ -65,17 +59,15 @@ class Broker:
         self.port = self.program = None
 
     def start(self):
-        for _ in range(10):  # another test may take the free port first
-            port = self.port or free_port()
-            self.program = Program("mosquitto", [mosquitto_path(), "-c", self.write_config_(port)], self.folder)
-            logged = len(self.program.output())
-            self.program.start()
-            while self.program.alive() and " running" not in self.program.output()[logged:]:
-                threading.Event().wait(0.01)
-            if self.program.alive():
-                self.port = port
-                return self
-        raise AssertionError(f"mosquitto does not start:\n{self.program.output()[-3000:]}")
+        self.port = self.port or free_port()
+        self.program = Program("mosquitto", [mosquitto_path(), "-c", self.write_config_(self.port)], self.folder)
+        logged = len(self.program.output())
+        self.program.start()
+        while self.program.alive() and " running" not in self.program.output()[logged:]:
+            threading.Event().wait(0.01)
+        if not self.program.alive():
+            raise AssertionError(f"mosquitto does not start:\n{self.program.output()[-3000:]}")
+        return self
 
     def write_config_(self, port):
         lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "persistence false", "max_queued_messages 0",

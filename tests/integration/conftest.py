@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import broker as broker_module  # noqa: E402
+import ports  # noqa: E402
 import programs  # noqa: E402
 from fleet import EmbeddedFleet, Fleet  # noqa: E402
 from mqtt_proxy import MqttProxy  # noqa: E402
@@ -39,7 +40,7 @@ def leaves_no_process():
 
 @pytest.fixture
 def free_port():
-    return broker_module.free_port()
+    return ports.free_port()
 
 
 @pytest.fixture

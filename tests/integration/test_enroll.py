@@ -1,6 +1,5 @@
 """berthctl enroll: the accounts, access rules and configuration that it writes, used by the real programs."""
 
-import contextlib
 import json
 import os
 import re
@@ -12,23 +11,14 @@ import types
 from pathlib import Path
 
 import pytest
-from broker import Client, free_port, mosquitto_path
+from broker import Client, mosquitto_path
 from manifests import pod
+from ports import free_port, free_ports
 from programs import Program, program_path
 from waiting import wait_until
 
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def free_ports(count=2):
-    """Ports that follow each other."""
-    while True:
-        port = free_port()
-        with contextlib.suppress(OSError), contextlib.ExitStack() as probes:
-            for number in range(port + 1, port + count):
-                probes.enter_context(socket.socket()).bind(("127.0.0.1", number))
-            return tuple(range(port, port + count))
 
 
 class Enrolled:
@@ -65,7 +55,7 @@ class Enrolled:
         """With the package's configuration."""
         ours = (ROOT / "cross" / "debian" / "mosquitto.conf").read_text(encoding="utf-8")
         ours = ours.replace("/etc/berth/broker", str(self.folder / "accounts"))
-        plain = free_ports() if self.tls else (self.port, self.operators_port)
+        plain = free_ports(2) if self.tls else (self.port, self.operators_port)
         for packaged, port in zip((1883, 1884), plain, strict=True):
             ours = ours.replace(f"listener {packaged}", f"listener {port}")
         if self.tls:

@@ -4,10 +4,12 @@ import os
 import signal
 import socket
 import ssl
+from pathlib import Path
 
 import pytest
 from broker import Authority
 from manifests import counted_pod, starts
+from ports import FIRST, PortBlock
 from programs import Program, children, end_children_since
 from waiting import wait_until
 
@@ -88,3 +90,21 @@ def test_a_pod_that_runs_twice_at_the_same_time_is_detected(tmp_path):
         wait_until(lambda: (tmp_path / "web").read_text().count("started") == 3, "the third start")
         starts("web", tmp_path)
     assert second.alive()
+
+
+def test_no_port_is_given_to_two_processes_of_tests_or_by_the_kernel_to_an_outgoing_connection():
+    one, other = PortBlock(), PortBlock()
+    assert not set(one.take(100)) & set(other.take(100))
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
+    assert FIRST <= max(one.take(100)) < lowest
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
+def test_a_port_that_somebody_listens_at_is_passed_over(address):
+    block = PortBlock()
+    first, second, third = block.take(3)
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as listener:
+        listener.bind((address, second))
+        listener.listen()
+        given = block.take(97) + block.take(1) + block.take(1)
+        assert given[-2:] == (first, third)

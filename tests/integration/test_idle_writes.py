@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from broker import Client, free_port, mosquitto_path
+from broker import Client, mosquitto_path
 from fleet import Fleet
 from mqtt_packets import messages_of
+from ports import free_port
 from programs import ROOT, Program
 from waiting import wait_until
 
