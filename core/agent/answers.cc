@@ -53,7 +53,10 @@ void Answers::send_kept(const Request& list) {
 
 void Answers::send_page(const Request& request, std::vector<std::string> unused) {
   Answer page = listing_.page(state_, request);
-  if (page.page == 0) page.unused_volumes = std::move(unused);
+  if (page.page == 0) {
+    page.unused_volumes = std::move(unused);
+    page.obeyed_before = state_.obeyed_before;
+  }
   send(request.gateway, std::move(page));
 }
 

@@ -83,6 +83,7 @@ void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
   } else if (key == kGatewayKey) {
     out.state.gateway = {fields.u64("term"), fields.id("storeId")};
     if (fields.has("proof")) out.state.proof = fields.id("proof");
+    out.state.obeyed_before = fields.obeyed("before");
   } else if (key == kFloorKey) {
     out.state.floor = fields.epoch("value");
   } else if (key == kIdentityKey) {
@@ -143,11 +144,12 @@ std::string encode_text(std::string_view text) {
 
 std::string encode(const Epoch& epoch) { return encode_text(to_text(epoch)); }
 
-std::string encode(const GatewayId& gateway, const std::string& proof) {
+std::string encode_gateway(const NodeState& state) {
   Json json = Json::object();
-  json.set("term", std::to_string(gateway.term));
-  json.set("storeId", gateway.store_id);
-  if (!proof.empty()) json.set("proof", proof);
+  json.set("term", std::to_string(state.gateway.term));
+  json.set("storeId", state.gateway.store_id);
+  if (!state.proof.empty()) json.set("proof", state.proof);
+  if (!state.obeyed_before.empty()) json.set("before", to_json(state.obeyed_before));
   return json.dump();
 }
 

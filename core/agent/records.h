@@ -43,10 +43,11 @@ inline constexpr std::string_view kBootKey = "boot";
 inline constexpr std::string_view kSessionKey = "session";
 inline constexpr std::string_view kVolumeKeys = "volume/";  // with the name of a volume behind it
 
-// The value of a meta or high record that is one string, one epoch or one gateway.
+// The value of a meta or high record that is one string or one epoch.
 std::string encode_text(std::string_view text);
 std::string encode(const Epoch& epoch);
-std::string encode(const GatewayId& gateway, const std::string& proof);  // `proof` empty: none
+// The record of the gateway obeyed, its proof, and those before it.
+std::string encode_gateway(const NodeState& state);
 std::string encode(const Slot& slot);
 std::string encode(const MadeVolume& volume);
 // The record of the incarnation: state.incarnation, identity, lost and lost_before. An earlier program reads the

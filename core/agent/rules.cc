@@ -182,8 +182,25 @@ NodeDecision decide(const NodeState& state, const Request& request, const Admiss
   return decision;
 }
 
+namespace {
+
+// N1: a gateway that starts on an older copy of its store hears that it has been further. One that only speaks under
+// another term of the node's own (P12) brings the same proof, which is kept once.
+void note_obeyed(NodeState& state) {
+  if (state.proof.empty()) return;
+  ObeyedGateway last{state.gateway.store_id, state.proof};
+  std::erase(state.obeyed_before, last);
+  state.obeyed_before.push_back(std::move(last));
+  if (state.obeyed_before.size() > ObeyedGateway::kMax) state.obeyed_before.erase(state.obeyed_before.begin());
+}
+
+}  // namespace
+
 std::vector<std::string> apply(NodeState& state, const Request& request, const NodeDecision& decision) {
-  if (decision.adopt) state.gateway = *decision.adopt;
+  if (decision.adopt) {
+    note_obeyed(state);
+    state.gateway = *decision.adopt;
+  }
   if (decision.proof) state.proof = *decision.proof;
   if (decision.floor) state.floor = *decision.floor;
   if (decision.high) state.high[request.uid] = *decision.high;

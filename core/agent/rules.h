@@ -44,8 +44,9 @@ struct Slot {
 // The durable state of a device.
 struct NodeState {
   std::string incarnation;
-  GatewayId gateway;  // the one that the node obeys
-  std::string proof;  // what came with it, to be returned in Superseded; empty: nothing yet
+  GatewayId gateway;                         // the one that the node obeys
+  std::string proof;                         // what came with it, to be returned in Superseded; empty: nothing yet
+  std::vector<ObeyedGateway> obeyed_before;  // those before it of which there was a proof; the last at the end
   Epoch floor;
   std::map<std::string, Epoch> high;  // by pod uid
   std::map<std::string, Slot> slots;  // by pod uid

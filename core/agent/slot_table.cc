@@ -86,7 +86,7 @@ NodeDecision SlotTable::carry_out(const Request& request) {
 // Stages what the decision makes durable, in one commit with the rest of the turn.
 void SlotTable::save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped) {
   if (decision.adopt || decision.proof) {
-    store_.put(Table::meta, std::string(kGatewayKey), encode(state_.gateway, state_.proof));
+    store_.put(Table::meta, std::string(kGatewayKey), encode_gateway(state_));
   }
   if (decision.adopt) {
     log_.write(Level::info, "gateway adopted",

@@ -25,7 +25,8 @@ void StoreWatch::begin() {
   begun_at_ = context_.clock.now();
   if (context_.options.marks != nullptr) marked_ = context_.options.marks->read();
   Identity& identity = context_.identity.edit();
-  std::uint64_t above = identity.id.term;
+  const std::uint64_t above = identity.id.term;
+  context_.nodes.take_fixed_terms(above);
   if (identity.id.store_id.empty()) {  // the first boot of this store
     identity.id.store_id = random_.hex_id();
     identity.adopting = identity.statuses_unread = true;
@@ -48,10 +49,10 @@ void StoreWatch::begin() {
 void StoreWatch::disown(std::uint64_t above) {
   Identity& identity = context_.identity.edit();
   context_.mirror.note_lost_store(identity.id.store_id);
+  identity.note_former(identity.id.store_id);
   identity.id.store_id = random_.hex_id();
   identity.terms.clear();
   identity.is_new = false;
-  context_.nodes.disown_terms(random_);
   begin_term(above);
 }
 

@@ -152,6 +152,19 @@ std::vector<BoundVolume> Fields::volumes(std::string_view key) {
   return volumes;
 }
 
+std::vector<ObeyedGateway> Fields::obeyed(std::string_view key) {
+  std::vector<ObeyedGateway> gateways;
+  if (!has(key)) return gateways;
+  const Json::Array& values = array(key);
+  if (values.size() > ObeyedGateway::kMax) fail(key, "has too many items");
+  for (std::size_t index = 0; index < values.size() && ok(); ++index) {
+    Fields item = element(key, values[index], index);
+    gateways.push_back({item.id("storeId"), item.id("proof")});
+    merge(item);
+  }
+  return gateways;
+}
+
 ProtocolVersion Fields::protocol() {
   const Result<ProtocolVersion> version = read_protocol(find("protocol"));
   if (version) return *version;
@@ -172,6 +185,17 @@ Json to_json(const std::vector<BoundVolume>& volumes) {
       make.set("bytes", std::to_string(bound.make->bytes));
       value.set("make", std::move(make));
     }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Json to_json(const std::vector<ObeyedGateway>& gateways) {
+  Json::Array values;
+  for (const ObeyedGateway& gateway : gateways) {
+    Json value = Json::object();
+    value.set("storeId", gateway.store_id);
+    value.set("proof", gateway.proof);
     values.push_back(std::move(value));
   }
   return values;

@@ -44,8 +44,9 @@ class Fields {
   std::uint32_t u32(std::string_view key);        // a number
   std::string object_text(std::string_view key);  // an object; its compact text
   const Json::Array& array(std::string_view key);
-  std::vector<BoundVolume> volumes(std::string_view key);  // optional; absent: none
-  ProtocolVersion protocol();                              // the optional member "protocol"
+  std::vector<BoundVolume> volumes(std::string_view key);   // optional; absent: none
+  ProtocolVersion protocol();                               // the optional member "protocol"
+  std::vector<ObeyedGateway> obeyed(std::string_view key);  // optional; absent: none; at most ObeyedGateway::kMax
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   // The member as is; null when absent.
@@ -68,6 +69,7 @@ class Fields {
 };
 
 Json to_json(const std::vector<BoundVolume>& volumes);
+Json to_json(const std::vector<ObeyedGateway>& gateways);
 
 // Appends `"key":<text>` to the compact text of an object. `text` is JSON.
 void append_member(std::string& object, std::string_view key, std::string_view text);

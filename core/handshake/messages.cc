@@ -217,6 +217,7 @@ Members members_of(const Answer& answer) {
     members.emplace_back("listId", text_of(std::to_string(answer.list_id)));
     members.emplace_back("slots", encode_slots(answer.slots));
     if (!answer.unused_volumes.empty()) members.emplace_back("unusedVolumes", encode_names(answer.unused_volumes));
+    if (!answer.obeyed_before.empty()) members.emplace_back("obeyedBefore", to_json(answer.obeyed_before).dump());
   }
   if (!answer.volume.empty()) members.emplace_back("volume", text_of(answer.volume));
   if (answer.type == AnswerType::renew) members.emplace_back("request", text_of(answer.certificate_request));
@@ -324,6 +325,7 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
     answer.list_id = fields.u64("listId");
     answer.slots = read_slots(fields);
     answer.unused_volumes = read_names(fields, "unusedVolumes");
+    answer.obeyed_before = fields.obeyed("obeyedBefore");
     if (answer.page >= answer.pages) fields.fail("page", "must be below pages");
   }
   if (answer.type == AnswerType::volume_deleted) {

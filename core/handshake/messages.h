@@ -95,6 +95,15 @@ struct SlotReport {  // one slot as listed
   std::vector<BoundVolume> volumes = {};  // from PreBind
 };
 
+// A gateway that a node has obeyed: its store, and the proof that came with it.
+struct ObeyedGateway {
+  static constexpr std::size_t kMax =
+      4;  // of those before, as many are remembered: a start may end before it has heard
+  std::string store_id;
+  std::string proof;
+  bool operator==(const ObeyedGateway&) const = default;
+};
+
 struct Answer {
   AnswerType type = AnswerType::hello;
   std::string node;          // the sender: from the authenticated topic, never from the payload
@@ -113,9 +122,10 @@ struct Answer {
   std::uint32_t pages = 0;     // slots: how many pages this listing has (at least 1)
   std::uint64_t list_id = 0;
   std::vector<SlotReport> slots;
-  std::vector<std::string> unused_volumes = {};  // slots, page 0: made for slots that ended before Bind
-  std::string certificate_request = {};          // renew: PEM
-  std::string volume = {};                       // volume_deleted: it is gone, with its data
+  std::vector<std::string> unused_volumes = {};   // slots, page 0: made for slots that ended before Bind
+  std::vector<ObeyedGateway> obeyed_before = {};  // slots, page 0: the last at the end
+  std::string certificate_request = {};           // renew: PEM
+  std::string volume = {};                        // volume_deleted: it is gone, with its data
 
   Answer() = default;
   Answer(AnswerType type_in) : type(type_in) {}

@@ -12,6 +12,15 @@ void TermHistory::begin(std::uint64_t term, std::uint64_t position) {
   if (starts_.size() > kMaxTerms) starts_.erase(starts_.begin());
 }
 
+void TermHistory::note_lost(std::uint64_t term, std::uint64_t next_position) {
+  const auto next =
+      std::find_if(starts_.begin(), starts_.end(), [term](const Epoch& each) { return each.term >= term; });
+  CHECK(next == starts_.end() || (next != starts_.begin() && next->term != term));
+  // It ends where it begins, and the term before it ends where it did.
+  starts_.insert(next, {term, next == starts_.end() ? next_position : next->counter});
+  if (starts_.size() > kMaxTerms) starts_.erase(starts_.begin());
+}
+
 bool TermHistory::contains(std::uint64_t term) const {
   return std::any_of(starts_.begin(), starts_.end(), [term](const Epoch& start) { return start.term == term; });
 }

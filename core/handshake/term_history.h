@@ -30,6 +30,9 @@ class TermHistory {
   void begin(std::uint64_t term, std::uint64_t position);
   // Epochs given so far are no longer known as ours.
   void clear() { starts_.clear(); }
+  // Another state of the store has had this term: from now on it is contained, with no epoch given in it. It is not
+  // contained already, and not before the first term. `next_position`: of the journal, now.
+  void note_lost(std::uint64_t term, std::uint64_t next_position);
   bool contains(std::uint64_t term) const;
   std::uint64_t last() const { return starts_.empty() ? 0 : starts_.back().term; }
   // The same where the history tells; before its first term, or in an empty one, any term up to `last` may have been:

@@ -1,5 +1,6 @@
 #include "core/objects/identity.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -17,6 +18,12 @@ std::map<std::string, std::set<std::string>*> named_sets(Identity& identity) {
 }
 
 }  // namespace
+
+void Identity::note_former(const std::string& store_id) {
+  if (std::find(former.begin(), former.end(), store_id) != former.end()) return;
+  former.push_back(store_id);
+  if (former.size() > kFormerMax) former.erase(former.begin());
+}
 
 Status IdentityRecord::load(const RecordView& record) {
   Result<Json> json = Json::parse(record.value, {.bytes = record.value.size(), .depth = 8});
@@ -45,6 +52,11 @@ Status IdentityRecord::load(const RecordView& record) {
       if (node.is_string()) identity_.adopt_nodes.insert(node.as_string());
     }
   }
+  if (const Json* former = json->find("former"); former != nullptr && former->is_array()) {
+    for (const Json& id : former->as_array()) {
+      if (id.is_string()) identity_.note_former(id.as_string());
+    }
+  }
   for (const auto& [key, names] : named_sets(identity_)) {
     const Json* list = json->find(key);
     if (list == nullptr || !list->is_array()) continue;
@@ -71,6 +83,11 @@ void IdentityRecord::save() {
     value.set("adopt", std::move(nodes));
   }
   if (identity_.statuses_unread) value.set("statusesUnread", true);
+  if (!identity_.former.empty()) {
+    Json list = Json::array();
+    for (const std::string& id : identity_.former) list.push_back(id);
+    value.set("former", std::move(list));
+  }
   for (const auto& [key, names] : named_sets(identity_)) {
     if (names->empty()) continue;
     Json list = Json::array();

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/handshake/messages.h"
 #include "core/handshake/term_history.h"
@@ -24,13 +25,18 @@ struct Identity {
   std::set<std::string> adopt_nodes;  // in adopt mode: nodes that have not listed their slots yet (P8)
   std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
   std::set<std::string> kept;         // of these: to become pods, with the next listing of their nodes
-  std::set<std::string> late;         // nodes that had not answered when the operator ended adopt mode
-  std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else
-  std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
+  // Store ids that this machine's gateway had before, as far as is known: a node that has obeyed one tells nothing new.
+  std::vector<std::string> former;
+  std::set<std::string> late;     // nodes that had not answered when the operator ended adopt mode
+  std::set<std::string> ending;   // release-list entries whose slot may still run: the pod is placed nowhere else
+  std::set<std::string> retired;  // "<node>/<incarnation>": forgotten, and not cleared since (P9)
   std::set<std::string> twins;    // "<node>/<incarnation>/<machine>": of one of two live devices, with a placement (D5)
   std::set<std::string> deleted;  // uids and names of pods that the operator deleted before a node reported them
   std::set<std::string> withdrawn;  // uids of pods that are gone while the broker may retain their order
   bool statuses_unread = false;     // an earlier store's gateway may have left statuses of objects that are gone
+
+  static constexpr std::size_t kFormerMax = 64;  // the oldest are dropped; two gateways that take turns make ever more
+  void note_former(const std::string& store_id);
 };
 
 // Owns the identity and its record. Other rooms change the identity through edit(), which marks it to be saved.

@@ -9,9 +9,18 @@
 
 namespace berth {
 
+// How the gateway speaks to a node that others gave a higher term (P12): by so much above its own. So each start is a
+// new term towards such a node too.
+struct TermLead {
+  std::uint64_t lead = 0;
+  std::uint64_t since = 0;  // the position of the journal where this began
+  bool is_zero() const { return lead == 0 && since == 0; }
+};
+
 struct NodeRecord {
   std::string incarnation;
-  Epoch term;               // DeviceNode::term
+  TermLead term_lead;
+  Epoch fixed_term;         // of an earlier program, instead: a term, and the position where it began; read only
   std::string_view facts;   // JSON text; empty: never seen
   std::string_view packed;  // the Node that the facts alone make, as pack_node() gave it; empty: none
 };

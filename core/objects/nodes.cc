@@ -8,6 +8,7 @@
 #include "core/api/names.h"
 #include "core/api/packed.h"
 #include "core/bytes.h"
+#include "core/check.h"
 #include "core/handshake/fields.h"
 #include "core/handshake/protocol.h"
 #include "core/objects/node_record.h"
@@ -155,7 +156,7 @@ Status Nodes::load(const RecordView& record) {
     const Status loaded = load_packed(record, device);
     if (!loaded.is_success()) return Status::error("stored node " + name + ": " + loaded.message());
     if (device.incarnation.empty() && device.facts.is_null()) {
-      left_terms_[name] = device.term;
+      if (!device.term_lead.is_zero()) left_terms_[name] = device.term_lead;
       nodes_.erase(name);
       return Status::ok();
     }
@@ -177,7 +178,8 @@ Status Nodes::load_packed(const RecordView& record, DeviceNode& device) {
   Result<NodeRecord> stored = decode_node_record(record.value);
   if (!stored) return stored.error();
   device.incarnation = std::move(stored->incarnation);
-  device.term = stored->term;
+  device.term_lead = stored->term_lead;
+  if (!stored->fixed_term.is_zero()) fixed_terms_[std::string(record.key)] = stored->fixed_term;
   if (stored->facts.empty()) return Status::ok();
   device.facts = Manifest::of_text(Text::common(stored->facts));
   if (stored->packed.empty() || !is_node_packed_alike(stored->packed)) return Status::ok();
@@ -191,7 +193,7 @@ void Nodes::save(const std::string& name) {
   const DeviceNode& device = nodes_.at(name);
   NodeRecord record;
   record.incarnation = device.incarnation;
-  record.term = device.term;
+  record.term_lead = device.term_lead;
   ByteWriter packed;
   if (!device.facts.is_null()) {
     // As a start will find it: without an overlay, and not known to be silent.
@@ -350,7 +352,7 @@ DeviceNode& Nodes::expect(const std::string& name) {
   const auto [node, is_first] = nodes_.try_emplace(name);
   const auto left = left_terms_.find(name);
   if (is_first && left != left_terms_.end()) {
-    node->second.term = left->second;
+    node->second.term_lead = left->second;
     left_terms_.erase(left);
   }
   return node->second;
@@ -374,16 +376,16 @@ void Nodes::erase(const std::string& name) {
   states_.erase(name);
   states_put_off_.erase(name);
   const auto known = nodes_.find(name);
-  const Epoch term = known == nodes_.end() ? Epoch{} : known->second.term;
+  const TermLead raised = known == nodes_.end() ? TermLead{} : known->second.term_lead;
   nodes_.erase(name);
-  if (term.is_zero()) return store_.erase(Table::node, name);
-  left_terms_[name] = term;
+  if (raised.is_zero()) return store_.erase(Table::node, name);
+  left_terms_[name] = raised;
   save_left_term(name);
 }
 
 void Nodes::save_left_term(const std::string& name) {
   NodeRecord record;
-  record.term = left_terms_.at(name);
+  record.term_lead = left_terms_.at(name);
   store_.put(Table::node, name, encode(record));
 }
 
@@ -466,31 +468,33 @@ std::vector<std::string> Nodes::end_incarnation_holds() {
 
 GatewayId Nodes::id_towards(const std::string& name, const GatewayId& own) const {
   const auto found = nodes_.find(name);
-  return {found == nodes_.end() ? own.term : std::max(own.term, found->second.term.term), own.store_id};
+  return {own.term + (found == nodes_.end() ? 0 : found->second.term_lead.lead), own.store_id};
 }
 
-void Nodes::raise_term(const std::string& name, std::uint64_t other) {
-  nodes_.at(name).term = {other + 1, store_.next_position()};
+void Nodes::raise_term(const std::string& name, std::uint64_t other, const GatewayId& own) {
+  CHECK(other >= id_towards(name, own).term);
+  nodes_.at(name).term_lead = {other + 1 - own.term, store_.next_position()};
   save(name);
 }
 
-void Nodes::disown_terms(Random& random) {
-  for (auto& [name, device] : nodes_) {
-    if (!device.term.is_zero()) raise_term(name, device.term.term + random.below(TermHistory::kSpread));
-  }
-  for (auto& [name, term] : left_terms_) {
-    term = {term.term + 1 + random.below(TermHistory::kSpread), store_.next_position()};
-    save_left_term(name);
+void Nodes::take_fixed_terms(std::uint64_t own) {
+  for (const auto& [name, fixed] : std::exchange(fixed_terms_, {})) {
+    const TermLead lead{fixed.term > own ? fixed.term - own : 0, fixed.counter};
+    if (DeviceNode* device = find(name); device != nullptr) {
+      device->term_lead = lead;
+      save(name);
+    } else {
+      left_terms_[name] = lead;
+      save_left_term(name);
+    }
   }
 }
 
 bool Nodes::is_given(const std::string& name, const Epoch& epoch, const TermHistory& own) const {
-  const std::uint64_t next = store_.next_position();
   const auto found = nodes_.find(name);
-  const Epoch began = found == nodes_.end() ? Epoch{} : found->second.term;
-  if (epoch.term < began.term) return false;
-  const bool is_of_node = epoch.term == began.term && epoch.counter >= began.counter && epoch.counter < next;
-  return is_of_node || own.origin_of(epoch, next) == EpochOrigin::ours;
+  const TermLead raised = found == nodes_.end() ? TermLead{} : found->second.term_lead;
+  if (epoch.term < raised.lead || epoch.counter < raised.since) return false;
+  return own.origin_of({epoch.term - raised.lead, epoch.counter}, store_.next_position()) == EpochOrigin::ours;
 }
 
 std::uint64_t Nodes::number(const Json& json) {

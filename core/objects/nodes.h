@@ -19,7 +19,7 @@
 #include "core/log.h"
 #include "core/objects/node_holds.h"
 #include "core/objects/node_limits.h"
-#include "core/random.h"
+#include "core/objects/node_record.h"
 #include "core/store.h"
 
 namespace berth {
@@ -27,9 +27,9 @@ namespace berth {
 struct DeviceNode {
   std::string incarnation;  // of the last state or presence believed
   std::string boot_id;
-  Epoch term;              // where others gave the node one above the gateway's: its own, and the position it began at
-  std::string taken_over;  // which other gateway it obeyed within the last hour, for people
-  std::uint64_t session = 0;                            // presence: an older one never wins
+  TermLead term_lead;
+  std::string taken_over;     // which other gateway it obeyed within the last hour, for people
+  std::uint64_t session = 0;  // presence: an older one never wins
   std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
   Manifest facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
   bool facts_current = false;  // facts are of this incarnation
@@ -95,21 +95,20 @@ class Nodes {
   NodeChange set_incarnation(const std::string& name, const std::string& incarnation);
   // Names of nodes that were quarantined for that and may have a new one again.
   std::vector<std::string> end_incarnation_holds();
-  // As whom the gateway `own` speaks to this node: as itself, but under a term of the node's own where one is above.
+  // As whom the gateway `own` speaks to this node: as itself, but under a higher term where others gave it one.
   GatewayId id_towards(const std::string& name, const GatewayId& own) const;
-  // From now on under a term above `other`, durably. The term of no other node changes.
-  void raise_term(const std::string& name, std::uint64_t other);
-  // Each node's own term rises: epochs given so far are no longer known as ours. It does not sink, as rows with these
-  // epochs may stay.
-  void disown_terms(Random& random);
-  // The store, with this history of its own terms, gave the epoch to the node. Of epochs below the node's own term it
-  // is not known: whoever gave the node its term before may have given them.
+  // From now on under a term above `other`, which is not below that so far, durably. Other nodes are not concerned.
+  void raise_term(const std::string& name, std::uint64_t other, const GatewayId& own);
+  // Once after all records are loaded: what an earlier program kept of terms leads `own`, the last one, from now on.
+  void take_fixed_terms(std::uint64_t own);
+  // The store, with this history of its own terms, gave the epoch to the node. Of those from before its term was raised
+  // last that is not known: whoever gave the node the other term may have given them.
   bool is_given(const std::string& name, const Epoch& epoch, const TermHistory& own) const;
   DeviceNode* find(const std::string& name);
   // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.
   static std::uint64_t number(const Json& json);
   const std::map<std::string, DeviceNode>& all() const { return nodes_; }
-  const std::map<std::string, Epoch>& left_terms() const { return left_terms_; }
+  const std::map<std::string, TermLead>& left_terms() const { return left_terms_; }
 
  private:
   Status load_packed(const RecordView& record, DeviceNode& device);
@@ -125,7 +124,8 @@ class Nodes {
   std::map<std::string, DeviceNode> nodes_;
   // Of nodes that were forgotten under a term of their own, for when they return: what was sent to them under that term
   // may still arrive, and must not be above the floor (P9). Durable as records without an incarnation.
-  std::map<std::string, Epoch> left_terms_;
+  std::map<std::string, TermLead> left_terms_;
+  std::map<std::string, Epoch> fixed_terms_;
   bool saving_writes_ = false;
   std::map<std::string, std::vector<Millis>> incarnations_;  // by node: when new ones came, within the last hour
   std::set<std::string> deferred_writes_;                    // nodes whose record is behind

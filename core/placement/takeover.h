@@ -24,20 +24,30 @@ class Takeover {
   Takeover(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
 
   void take_superseded(const Answer& answer);
-  // When they are an answer to this gateway under the node's present term, it obeys it.
+  // When they are an answer to this gateway under the node's present term, it obeys it; and says whom before.
   void note_slots(const Answer& answer);
   // Called once a second: ends what an hour ago began.
   void tick();
   void forget(const std::string& node) { times_.erase(node), obeyed_.erase(node), proofs_kept_.erase(node); }
 
  private:
-  // The proof was checked. True: it is of a later term than this gateway's, or of another store.
-  bool is_later(const GatewayId& obeyed, std::uint64_t proven) const;
+  // What a proof tells, which was checked: the store, and the term that its gateway has had.
+  using Proven = GatewayId;
+
+  std::optional<Proven> read(const std::string& node, const std::string& store_id, const std::string& proof) const;
+  // This gateway did not have the term itself, and knows of no such store.
+  bool is_news(const Proven& proven) const;
+  // A node that obeys another store is to obey a term above its own, whatever is known of that store.
+  bool is_in_the_way(const Proven& proven) const;
+  // In adopt mode all nodes are asked already.
+  bool is_covered(const Proven& proven) const;
+  void remember(const Proven& proven);
+  void take_obeyed_before(const Answer& answer);
   // Takes what was proven while the node was quarantined.
   void take_proofs_kept();
   // Whether the others wait because of what this node says: not of one that is forgotten or quarantined.
   bool counts_for_others(const std::string& node) const;
-  void take_proof(const std::string& node, const GatewayId& obeyed, std::uint64_t proven);
+  void take_proof(const std::string& node, const Proven& proven);
   void take_node(const Answer& answer);
   void tell(const Answer& answer);
 
@@ -45,7 +55,7 @@ class Takeover {
   Parts parts_;
   std::map<std::string, std::vector<Millis>> times_;  // by node: when its term was raised, within the last hour
   std::map<std::string, GatewayId> obeyed_;           // by node: what it obeyed last, until it lists its slots
-  std::map<std::string, GatewayId> proofs_kept_;      // by node, while it is quarantined: store and term, the latest
+  std::map<std::string, Proven> proofs_kept_;         // by node, while it is quarantined: the latest
 };
 
 }  // namespace berth

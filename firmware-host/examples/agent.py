@@ -285,12 +285,21 @@ class Agent:
             return answer("Hello", toIncarnation=form(ID, request["incarnation"], "incarnation"))
         if obeyed and sender != obeyed and sender[0] <= obeyed[0]:
             return answer("Superseded", obeyed, **({"proof": self.state["proof"]} if self.state.get("proof") else {}))
+        if sender != obeyed:
+            self.note_obeyed(obeyed)
         if sender != obeyed or proof:
             self.state["proof"] = proof
         self.state["gateway"], self.state["floor"] = sender, max(self.state["floor"], floor)
         self.drop_high()
         self.store.save()
         take(answer, uid, epoch, request)
+
+    def note_obeyed(self, obeyed):
+        """N1: the last four gateways obeyed before of which there was a proof, for the listings."""
+        if self.state.get("proof"):
+            last = {"storeId": obeyed[1], "proof": self.state["proof"]}
+            before = [each for each in self.state.get("before", []) if each != last]
+            self.state["before"] = [*before, last][-4:]
 
     def drop_high(self):
         high = self.state["high"]
@@ -386,7 +395,8 @@ class Agent:
             self.listing, page = (key, pages), 0
         slots = [{"uid": uid, "epoch": text_of(epoch), "state": self.slots[uid]["state"], "pod": self.slots[uid]["pod"]}
                  for uid, epoch in self.listing[1][page] if uid in self.slots and self.slots[uid]["epoch"] == epoch]
-        answer("Slots", page=page, pages=len(self.listing[1]), listId=request["listId"], slots=slots)
+        before = {"obeyedBefore": self.state["before"]} if page == 0 and self.state.get("before") else {}
+        answer("Slots", page=page, pages=len(self.listing[1]), listId=request["listId"], slots=slots, **before)
         if request.get("report") is True:
             self.report()
 

@@ -85,6 +85,21 @@ def check_n1_the_proof_of_a_list_is_kept_with_the_gateway_obeyed_and_returned(de
     superseded("a gateway that is obeyed by another request has given no proof", None)
 
 
+def check_n1_gateways_obeyed_before_are_listed_with_their_proofs(device):
+    device.term = 5
+    device.list_page(0, 1, proof="5.first")
+    device.term = 6
+    page = device.list_page(0, 2, proof="6.second")
+    first = {"storeId": device.store, "proof": "5.first"}
+    need(page.get("obeyedBefore") == [first], "page 0 tells who was obeyed before, with its proof", page)
+    device.restart()
+    device.term = 7
+    device.pre_bind(epoch(5), "u1")
+    page = device.list_page(0, 3, proof="7.third")
+    need(page.get("obeyedBefore") == [first, {"storeId": device.store, "proof": "6.second"}],
+         "it is durable, and grows at its end", page)
+
+
 def check_n1_the_term_of_the_sender_counts_and_not_that_of_the_epoch(device):
     device.term = 7
     need(device.pre_bind(epoch(5, term=1), "u1")["type"] == "PreBound", "an epoch of an older term is placed as any other")

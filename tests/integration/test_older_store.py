@@ -2,6 +2,7 @@
 
 import shutil
 
+import pytest
 from invariants import assert_one_place, wait_each_runs_once
 from manifests import counted_pod, starts
 
@@ -41,6 +42,37 @@ def test_an_older_copy_of_the_store_ends_no_pod_and_starts_none_twice(fleet, tmp
 
     fleet.apply(counted_pod("after", tmp_path))
     wait_each_runs_once(fleet, *early, *late, "after")
+
+
+@pytest.mark.parametrize("later_starts", [1, 8])
+def test_a_card_put_back_with_its_mark_is_told_by_the_devices_and_starts_no_pod_twice(fleet, broker, tmp_path, later_starts):
+    """After one later start the new start's random term is above that one's half of the time, so devices obey it at once."""
+    fleet.start("n1", "n2")
+    fleet.apply(counted_pod("early", tmp_path))
+    wait_each_runs_once(fleet, "early")
+    fleet.kill("berthd")
+    image = tmp_path / "image"
+    shutil.copytree(fleet.state_dir("berthd"), image)
+
+    for _ in range(later_starts):
+        fleet.restart("berthd")
+        fleet.apply(counted_pod("late", tmp_path))
+        wait_each_runs_once(fleet, "early", "late")
+        fleet.kill("berthd")
+    placed = {name: fleet.nodes_running(name) for name in ("early", "late")}
+
+    broker.kill()  # with what it retained: else "leader" tells, too
+    broker.start()
+    shutil.rmtree(fleet.state_dir("berthd"))
+    shutil.copytree(image, fleet.state_dir("berthd"), dirs_exist_ok=True)
+    fleet.restart("berthd").wait_output("a node has obeyed a later state of this store: it is an older copy of itself")
+    wait_each_runs_once(fleet, "early", "late")
+    assert_one_place(fleet.name)
+    assert {name: fleet.nodes_running(name) for name in placed} == placed
+    assert {name: starts(name, tmp_path) for name in placed} == {name: 1 for name in placed}
+
+    fleet.apply(counted_pod("after", tmp_path))
+    wait_each_runs_once(fleet, "early", "late", "after")
 
 
 def test_one_bit_flipped_in_the_write_ahead_log_ends_no_pod(fleet, tmp_path):

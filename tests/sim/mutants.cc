@@ -58,6 +58,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p10, "P10", "the floor is not durable"},
       {Mutant::p11, "P11", "an older copy of the store is not noticed"},
       {Mutant::p12, "P12", "the proof of a term is not checked"},
+      {Mutant::p12_before, "P12b", "whom a node has obeyed before is not heard"},
       {Mutant::p13, "P13", "a gateway serves whether another one does or not"},
       {Mutant::p13_follow, "P13f", "who takes over does not ask what the other gateway has placed"},
       {Mutant::p14, "P14", "no object is made of what a device holds"},
@@ -127,6 +128,7 @@ Answer misread(Answer answer, const Row* row, const ProofKey& key, Mutant mutant
   if (mutant == Mutant::p12 && answer.type == AnswerType::superseded) {
     answer.proof = make_proof(key, answer.gateway_id, answer.node);
   }
+  if (mutant == Mutant::p12_before) answer.obeyed_before.clear();
   for (SlotReport& slot : answer.slots) {
     const Result<Json> pod = mutant == Mutant::p14 ? Json::parse(slot.pod) : Status::error("");
     if (!pod) continue;

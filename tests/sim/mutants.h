@@ -41,6 +41,7 @@ enum class Mutant {
   p10,
   p11,
   p12,
+  p12_before,
   p13,
   p13_follow,
   p14,

@@ -27,7 +27,9 @@ void SecondGateways::begin_storm(Millis storm_ms, std::function<void()> forget_r
     rival_ = std::make_unique<RivalGateway>(world_, "rival", random_.chance(1, 2) ? kGateway : "other");
     repeatedly(world_, 15'000, [this] { let_rival_come(); });
   }
+  are_there_ = rival_ != nullptr;
   if (world_.mutant != Mutant::p13_follow && !random_.chance(1, 4)) return;
+  are_there_ = true;
   for (std::uint64_t nth = 1 + random_.below(2); nth > 0; --nth) {
     const auto delay = static_cast<Millis>(random_.below(static_cast<std::uint64_t>(storm_ms / 2)));
     once(world_, delay, [this] { hand_over(); });

@@ -22,6 +22,8 @@ class SecondGateways {
   // broker retained before names other leaders, and must not come back.
   void begin_storm(Millis storm_ms, std::function<void()> forget_retained);
   void end_storm();
+  // Does it in this fleet?
+  bool are_there() const { return are_there_; }
   // The broker may lose what it retains of gateways.
   bool may_forget_leader();
 
@@ -39,6 +41,7 @@ class SecondGateways {
   std::unique_ptr<RivalGateway> rival_;  // null: none comes
   RivalGateway former_;                  // the program of the machine that was replaced last
   std::function<void()> forget_retained_;
+  bool are_there_ = false;
 };
 
 }  // namespace berth::sim

@@ -72,10 +72,10 @@ void SimGateway::make_key(ProofKey& key) {
 }
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
-  const MemoryStore copy = flash();
+  const Copy copy{flash(), marks_.kept()};
   GatewayOptions options = make_options(world().random.next(), world().mutant);
   set_wall_clock(Random(options.seed));
-  if (!copy.durable().empty()) note_installed();
+  if (!copy.flash.durable().empty()) note_installed();
   options.known_nodes = known_nodes_;
   options.enrolled_nodes = enrolled_nodes_;
   options.first_boot = world().mutant == Mutant::p15 ? FirstBoot::is_new : first_boot_;
@@ -195,10 +195,21 @@ void SimGateway::note_installed() {
 void SimGateway::roll_back() {
   if (copies_.empty()) return;
   kill("store rolled back");
-  flash() = copies_[world().random.below(copies_.size())];
+  flash() = copies_[world().random.below(copies_.size())].flash;
   flash().set_full(false);
   note_installed();
   world().witness.gateway_rolled_back(flash().durable());
+  boot();
+}
+
+void SimGateway::put_back_card(Random& random) {
+  kill("card put back");
+  const Copy& copy = copies_[random.below(copies_.size())];
+  flash() = copy.flash;
+  flash().set_full(false);
+  marks_.put_back(copy.mark);
+  note_installed();
+  world().witness.gateway_put_back(flash().durable());
   boot();
 }
 

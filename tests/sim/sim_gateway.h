@@ -29,6 +29,9 @@ class SimGateway final : public Process {
   void replace_machine(bool is_marked_new, bool has_list, Millis away);
   // The flash is replaced by a copy that was made before an earlier start.
   void roll_back();
+  // Flash and mark are as they were before an earlier start.
+  void put_back_card(Random& random);
+  bool has_copies() const { return !copies_.empty(); }
   // Another machine serves the fleet from now on, with a store of its own; at the next call this one again.
   void hand_over(Millis away);
   const Gateway* gateway() const { return gateway_.get(); }
@@ -74,13 +77,17 @@ class SimGateway final : public Process {
   std::vector<std::string> known_nodes_, enrolled_nodes_;
   FirstBoot first_boot_ = FirstBoot::lost;
   SimMarks marks_;
-  ProofKey key_ = {};               // beside the flash too
-  std::deque<MemoryStore> copies_;  // of the flash, as earlier starts found it
+  ProofKey key_ = {};  // beside the flash too
+  struct Copy {
+    MemoryStore flash;
+    std::optional<StoreMark> mark;
+  };
+  std::deque<Copy> copies_;  // as earlier starts found it
   struct Machine {
     MemoryStore flash;
     std::optional<StoreMark> mark;
     ProofKey key = {};
-    std::deque<MemoryStore> copies;
+    std::deque<Copy> copies;
     FirstBoot first_boot = FirstBoot::is_new;
   };
   Machine other_;  // that does not serve

@@ -136,6 +136,7 @@ void Witness::gateway_received(const Answer& answer) {
     hellos_.insert({answer.node, answer.to_incarnation, {answer.uid, answer.epoch}});
   }
   if (answer.type == AnswerType::superseded) note_superseded(answer);
+  if (answer.type == AnswerType::slots) note_obeyed_before(answer);
   note_refused(answer);
   if (answer.type == AnswerType::slots && answer.page + 1 == answer.pages) {
     names_.note_listing(answer.node, answer.list_id);

@@ -17,6 +17,7 @@
 #include "core/cache/node_info.h"
 #include "core/gateway/gateway.h"
 #include "core/handshake/messages.h"
+#include "core/handshake/proof.h"
 #include "core/handshake/row.h"
 #include "storage/change.h"
 #include "tests/sim/one_name.h"
@@ -78,11 +79,14 @@ struct GatewayView {
     return retired.contains(node + "/" + incarnation) || retired.contains(node + "/");
   }
   bool is_behind = false;           // another gateway has served since, which it has not noticed yet (P13)
+  bool is_blind = false;            // its card was put back, and no node has told it yet (P12)
   std::string copied_from;          // store id of an older copy that was put in place of the store
   std::set<std::string> from_copy;  // "<uid>@<epoch>" of its bound rows: the devices may know better
 
   // The gateway notices an older copy at its start, and gives it another store id.
-  bool is_settled() const { return has_store && !adopting && !is_new && !is_behind && copied_from != id.store_id; }
+  bool is_settled() const {
+    return has_store && !adopting && !is_new && !is_behind && !is_blind && copied_from != id.store_id;
+  }
 };
 
 using PlacementId = std::pair<std::string, Epoch>;  // uid and epoch
@@ -146,6 +150,8 @@ class Witness {
   // The flash was replaced by this older copy.
   void gateway_rolled_back(const Contents& copy);
   void read_device(const std::string& name, const Contents& contents, const RecordIds* touched = nullptr);
+  // Likewise with its mark, and the broker has lost what it retained.
+  void gateway_put_back(const Contents& copy);
   // The flash of the device was replaced by this older copy, and its mark too. What it promised since is not known to
   // it.
   void device_rolled_back(const std::string& name, const AgentRecords& copy, std::uint64_t next_position);
@@ -161,7 +167,7 @@ class Witness {
                           std::to_string(to));
   }
   // Whoever was not told by now is consistent again, since the gateway has compared it.
-  void end_rollbacks();
+  void end_rollbacks(const ProofKey& key);
 
   void gateway_sent(const std::string& node, const Request& request, Millis now);
   // Whether the request was first sent so recently that its answer may still be in transit.
@@ -282,6 +288,7 @@ class Witness {
   void check_refused(const std::string& node, const Request& request, Millis now);
   void check_able(const std::string& node, const Request& request);
   void note_forgotten(const std::string& node);
+  void note_late(const std::set<std::string>& nodes);
   void note_not_awaited(const std::string& node);
   using Placements = std::set<std::tuple<std::string, Epoch, std::string>>;  // uid, epoch, device
   void add_placements_of(const std::string& node, Placements& placements);
@@ -344,12 +351,15 @@ class Witness {
   std::map<std::pair<std::string, std::string>, HeardAt> heard_;  // by node and incarnation
   const Clock* gateway_clock_ = nullptr;
 
+  void find_unheard_proofs(const ProofKey& key);
+  void note_obeyed_before(const Answer& answer);
   void note_superseded(const Answer& answer);
   void check_authority();
   std::map<std::pair<std::string, std::string>, GatewayId> proofs_given_;  // by node and proof
   std::map<std::string, std::uint64_t> said_;  // by node: the highest term that it has named in Superseded
   std::uint64_t explained_term_ = 0;           // what the running gateway's own term may be
-  bool may_adopt_ = false;                     // and whether it may be in adopt mode
+  std::uint64_t own_term_ = 0;
+  bool may_adopt_ = false;  // and whether it may be in adopt mode
   void check_passed_over(const std::string& node, const Request& request, Millis now);
   struct PassedOver {
     Millis since = 0;

@@ -103,7 +103,7 @@ bool Witness::device_told(const std::string& name, const Request& list, std::uin
   return false;
 }
 
-void Witness::end_rollbacks() {
+void Witness::end_rollbacks(const ProofKey& key) {
   for (auto& view : devices_) {
     if (!view->older_copy || view->hostile) continue;
     if (view->older_copy->knew && view->older_copy->knew == gateway_starts_) {
@@ -112,7 +112,25 @@ void Witness::end_rollbacks() {
     }
     view->older_copy.reset();
   }
+  find_unheard_proofs(key);
   check_everything();
+}
+
+// Each node has been listed: whom it has obeyed before is known.
+void Witness::find_unheard_proofs(const ProofKey& key) {
+  if (gateway_.alive == nullptr) return;
+  const Identity& own = gateway_.alive->identity();
+  for (const auto& view : devices_) {
+    const NodeState& state = view->durable.state;
+    if (view->hostile || state.gateway.store_id != own.id.store_id) continue;
+    if (gateway_.has_retired(view->node, state.incarnation) || is_shared(view->node)) continue;
+    for (const ObeyedGateway& before : state.obeyed_before) {
+      const auto term = read_proof(key, own.id.store_id, view->node, before.proof);
+      if (!term || before.store_id != own.id.store_id || own.terms.may_contain(*term, own.id.term)) continue;
+      news_.untold.push_back("node " + view->name + " has obeyed term " + std::to_string(*term) +
+                             " of the gateway's store, which does not know of it");
+    }
+  }
 }
 
 void Witness::device_turned(const std::string& name, Millis now, int boots) {

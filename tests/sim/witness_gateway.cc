@@ -59,6 +59,15 @@ void Witness::gateway_rolled_back(const Contents& copy) {
   for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
 }
 
+void Witness::gateway_put_back(const Contents& copy) {
+  gateway_rolled_back(copy);
+  gateway_.copied_from.clear();
+  gateway_.is_blind = true;
+  // Below epochs of the lost time that no node has seen the next ones may be. S2 sees what is given twice.
+  std::erase_if(last_begun_, [&](const auto& begun) { return begun.first.first == gateway_.id.store_id; });
+  unhear_nodes();
+}
+
 void Witness::handed_over(const Contents& store) {
   read_gateway(store);
   forget_twins();
@@ -161,6 +170,7 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     gateway_.has_store = true;
     gateway_.id = {term->term, text_in(&*json, "storeId")};
     gateway_.adopting = json->find("adopt") != nullptr;
+    if (gateway_.adopting) gateway_.is_blind = false;
     if (json->find("followed") != nullptr && std::exchange(follows_, false)) {
       gateway_.is_behind = false;
       explained_term_ = gateway_.id.term;
@@ -177,11 +187,7 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     if (gateway_.is_new) may_adopt_ = true;  // P15: the first word against that begins it
     gateway_.orphans = names_in(*json, "orphans");
     gateway_.kept = names_in(*json, "kept");
-    const std::set<std::string> late = names_in(*json, "late");
-    for (const std::string& node : late) {
-      if (!names_.is_late(node)) note_not_awaited(node);
-    }
-    names_.set_late(late);
+    note_late(names_in(*json, "late"));
     gateway_.twins = names_in(*json, "twins");
     const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
     for (const std::string& name : gateway_.retired) {
@@ -200,6 +206,13 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
   } else if (table == Table::object && (key.starts_with(kVolumePrefix) || key.starts_with(kClaimPrefix))) {
     volume_record_changed(key, content.value);
   }
+}
+
+void Witness::note_late(const std::set<std::string>& nodes) {
+  for (const std::string& node : nodes) {
+    if (!names_.is_late(node)) note_not_awaited(node);
+  }
+  names_.set_late(nodes);
 }
 
 void Witness::volume_record_changed(const std::string& key, const std::string& manifest) {
@@ -228,6 +241,8 @@ void Witness::note_row(const Row& row) {
   if (row.phase != Phase::prebind) note_message_about_pod(row.pod);
   if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
   if (row.phase != Phase::prebind) return;  // adopted; its epoch was recorded when an earlier store created it
+  // What the lost time placed of it may run elsewhere.
+  if (gateway_.is_blind) not_awaited_.insert({row.uid, row.epoch, row.node});
   if (gateway_.is_behind) {
     news_.unproven.push_back("row " + show(row.uid, row.epoch) +
                              " begins although another gateway has served since, and nobody was asked");

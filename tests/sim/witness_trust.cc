@@ -76,12 +76,14 @@ void Witness::set_gateway(const Gateway* gateway) {
   note_own_terms(*gateway);
 }
 
-// P11 raises those of an older copy, and P13 those of who follows another gateway.
+// Those that lead the gateway's own rise with it at each start.
 void Witness::note_own_terms(const Gateway& gateway) {
+  const std::uint64_t own = gateway.identity().id.term;
   for (const auto& [name, device] : gateway.nodes().all()) {
-    if (!device.term.is_zero()) said_[name] = std::max(said_[name], device.term.term - 1);
+    if (!device.term_lead.is_zero()) said_[name] = std::max(said_[name], own + device.term_lead.lead - 1);
   }
-  for (const auto& [name, term] : gateway.nodes().left_terms()) said_[name] = std::max(said_[name], term.term - 1);
+  for (const auto& [name, left] : gateway.nodes().left_terms())
+    said_[name] = std::max(said_[name], own + left.lead - 1);
 }
 
 void Witness::note_incarnation(const std::string& node, std::string_view incarnation) {
@@ -102,8 +104,23 @@ void Witness::note_superseded(const Answer& answer) {
   said_[answer.node] = std::max(said_[answer.node], answer.gateway_id.term);
   const auto given = proofs_given_.find({answer.node, answer.proof});
   if (given == proofs_given_.end() || given->second.store_id != answer.gateway_id.store_id) return;
-  explained_term_ = std::max(explained_term_, given->second.term + 1);
+  explained_term_ = std::max({explained_term_, given->second.term + 1, gateway_.id.term + 1});
   may_adopt_ = true;
+}
+
+// A listing tells whom the node has obeyed before; what the gateway knows of itself is no news.
+void Witness::note_obeyed_before(const Answer& answer) {
+  if (gateway_.alive == nullptr) return;
+  const Identity& own = gateway_.alive->identity();
+  for (const ObeyedGateway& before : answer.obeyed_before) {
+    const auto given = proofs_given_.find({answer.node, before.proof});
+    if (given == proofs_given_.end() || given->second.store_id != before.store_id) continue;
+    const bool is_ours = before.store_id == own.id.store_id;
+    if (is_ours && own.terms.may_contain(given->second.term, own.id.term)) continue;
+    // Several may be told in one turn, and each raises the term above it.
+    explained_term_ = std::max({explained_term_, given->second.term, gateway_.id.term}) + 1;
+    may_adopt_ = true;
+  }
 }
 
 void Witness::check_authority() {
@@ -111,6 +128,9 @@ void Witness::check_authority() {
   if (gateway_.id.term > explained_term_) {
     news_.unproven.push_back("the gateway's term has risen to " + std::to_string(gateway_.id.term) + ", above " +
                              std::to_string(explained_term_) + ", without a proof");
+  }
+  if (gateway_.alive != nullptr && std::exchange(own_term_, gateway_.id.term) != gateway_.id.term) {
+    note_own_terms(*gateway_.alive);
   }
   if (gateway_.adopting && !may_adopt_) news_.unproven.emplace_back("adopt mode has begun without a proof");
   // That of a quarantined node counts when its quarantine ends.

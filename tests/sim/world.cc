@@ -135,6 +135,7 @@ World::World(const Plan& plan)
   operators_ = std::make_unique<Operators>(env_, pods, nodes, plan.rush, plan.seed);
   lost_machines_ = std::make_unique<LostMachines>(env_, *gateway_, *operators_, devices_, plan.seed);
   second_gateways_ = std::make_unique<SecondGateways>(env_, *gateway_, plan.seed);
+  put_back_cards_ = std::make_unique<PutBackCards>(env_, *gateway_, plan.seed);
   // Only listings of bulky pods have several pages; they are rare, since their manifests are slow to read.
   const auto is_bulky = [&] { return plan.mutant == Mutant::p8_page || env_.random.chance(1, 30); };
   if (!plan.rush && nodes < kFewNodes && is_bulky()) operators_->set_bulky();
@@ -352,7 +353,9 @@ void World::plan_storm() {
   if (plan_.rush || twins_.are_there()) return;
   const auto forget_retained = [this] { retained_before_.clear(); };
   lost_machines_->begin_storm(plan_.storm_ms, forget_retained);
-  if (!lost_machines_->are_there()) second_gateways_->begin_storm(plan_.storm_ms, forget_retained);
+  if (lost_machines_->are_there()) return;
+  second_gateways_->begin_storm(plan_.storm_ms, forget_retained);
+  if (!second_gateways_->are_there()) put_back_cards_->begin_storm(plan_.storm_ms, forget_retained);
 }
 
 // All pods known to the gateway or the broker.
@@ -494,7 +497,7 @@ bool World::run() {
   ok = ok && run_until(end + kJunkMs);
   if (ok) leave_junk();
   ok = ok && run_until(end + kRestMs);
-  env_.witness.end_rollbacks();
+  env_.witness.end_rollbacks(gateway_->key());
   const std::uint64_t before = env_.witness.late_resends();
   ok = ok && run_until(end + kQuietMs);
   next_full_check_ = 0;

@@ -17,6 +17,7 @@
 #include "tests/sim/operators.h"
 #include "tests/sim/orders.h"
 #include "tests/sim/provisioner.h"
+#include "tests/sim/put_back_cards.h"
 #include "tests/sim/second_gateways.h"
 #include "tests/sim/sim_device.h"
 #include "tests/sim/sim_gateway.h"
@@ -89,6 +90,7 @@ class World {
   Twins twins_;
   std::unique_ptr<LostMachines> lost_machines_;
   std::unique_ptr<SecondGateways> second_gateways_;
+  std::unique_ptr<PutBackCards> put_back_cards_;
   std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;
   std::uint64_t next_full_check_ = 0;  // number of events

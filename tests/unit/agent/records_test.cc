@@ -20,13 +20,16 @@ TEST(AgentRecords, RoundTrip) {
   slot.status = R"({"phase":"Succeeded"})";
   AgentRecords written;
   written.state.incarnation = "inc";
+  written.state.gateway = {4, "store"};
+  written.state.proof = "4.ab";
+  written.state.obeyed_before = {{"store", "3.cd"}, {"lost", "9.ef"}};
   written.identity = {"f", "n1", "machine", "serial"};
   written.lost = "StoreRolledBack";
   written.lost_before = "AnotherDevice";
   TermHistory runs;
   runs.begin(7, 3);
   const Result<AgentRecords> read = decode_records({{Table::meta, "incarnation", encode_incarnation(written), 0},
-                                                    {Table::meta, "gateway", encode(GatewayId{4, "store"}, "4.ab"), 0},
+                                                    {Table::meta, "gateway", encode_gateway(written.state), 0},
                                                     {Table::meta, "floor", encode(Epoch{3, 1}), 0},
                                                     {Table::meta, "boot", encode_boot("boot-1", runs), 0},
                                                     {Table::meta, "session", encode_text("12"), 0},
@@ -36,6 +39,7 @@ TEST(AgentRecords, RoundTrip) {
   EXPECT_EQ(read->state.incarnation, "inc");
   EXPECT_EQ(read->state.gateway, (GatewayId{4, "store"}));
   EXPECT_EQ(read->state.proof, "4.ab");
+  EXPECT_EQ(read->state.obeyed_before, written.state.obeyed_before);
   EXPECT_EQ(read->state.floor, (Epoch{3, 1}));
   EXPECT_EQ(read->identity, written.identity);
   EXPECT_EQ(read->lost, "StoreRolledBack");

@@ -216,6 +216,30 @@ TEST(Rules, TheProofOfAnEarlierGatewayDoesNotStay) {
   EXPECT_EQ(state.proof, "");
 }
 
+TEST(Rules, GatewaysObeyedBeforeAreRememberedWithTheirProofsAndTheOldestForgotten) {
+  NodeState state = fresh();
+  const auto list = [&](std::uint64_t term, const std::string& proof) {
+    Request request = request_of(RequestType::list);
+    request.gateway_id = {term, "store"};
+    request.proof = proof;
+    apply(state, request, decide(state, request, always));
+  };
+  list(3, "3.a");
+  list(3, "3.a");
+  EXPECT_TRUE(state.obeyed_before.empty()) << "it is obeyed";
+  list(4, "3.a");  // under a higher term of the node's own
+  list(5, "5.a");
+  EXPECT_EQ(state.obeyed_before, (std::vector<ObeyedGateway>{{"store", "3.a"}}));
+  list(6, "");
+  EXPECT_EQ(state.obeyed_before, (std::vector<ObeyedGateway>{{"store", "3.a"}, {"store", "5.a"}}));
+  list(7, "7.a");
+  EXPECT_EQ(state.obeyed_before.size(), 2u) << "one without a proof tells nothing";
+  for (std::uint64_t term = 8; term < 12; ++term) list(term, std::to_string(term) + ".a");
+  EXPECT_EQ(state.obeyed_before.size(), ObeyedGateway::kMax);
+  EXPECT_EQ(state.obeyed_before.front().proof, "7.a");
+  EXPECT_EQ(state.obeyed_before.back().proof, "10.a");
+}
+
 TEST(Rules, ANodeWithoutAGatewayAdoptsTheFirst) {
   NodeState state = fresh();
   state.gateway = {};

@@ -196,7 +196,8 @@ class GatewayTest : public ::testing::Test {
     answer(node, answer_to(*last, type, incarnation));
   }
   // Answers the node's last List with these slots.
-  void slots(const std::string& node, std::vector<SlotReport> reports, const std::string& incarnation = "i1") {
+  void slots(const std::string& node, std::vector<SlotReport> reports, const std::string& incarnation = "i1",
+             std::vector<ObeyedGateway> obeyed_before = {}) {
     for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
       if (it->topic != topics.node_requests(node)) continue;
       Result<Request> decoded = decode_request(it->payload);
@@ -207,6 +208,7 @@ class GatewayTest : public ::testing::Test {
       listing.list_id = decoded->list_id;
       listing.pages = 1;
       listing.slots = std::move(reports);
+      listing.obeyed_before = std::move(obeyed_before);
       return answer(node, listing);
     }
     FAIL() << "no List was sent to " << node;

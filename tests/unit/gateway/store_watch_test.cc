@@ -1,5 +1,6 @@
 // A store that is an older copy of itself: noticed by the mark beside it, and what the lost time placed is found again
 // (P11).
+#include "core/bytes.h"
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {
@@ -281,6 +282,144 @@ TEST_F(StoreWatchTest, ADeviceThatObeysALaterTermOfThisStoreTellsThatItIsOlder) 
   EXPECT_TRUE(gateway->not_ready().starts_with("the store is an older copy of itself")) << gateway->not_ready();
   slots("n1", {});
   EXPECT_EQ(gateway->not_ready(), "");
+}
+
+// The whole card was put back: store, mark and key. The new start's random term may be above that of the lost time, so
+// that the devices obey it, and say nothing of what was.
+class PutBackCardTest : public StoreWatchTest {
+ protected:
+  PutBackCardTest() {
+    options.known_nodes = {"n1", "n2"};
+    start_connected();
+    for (const char* node : {"n1", "n2"}) {
+      device(node);
+      slots(node, {});
+    }
+    card = store;
+    restart();
+    lost = gateway->identity().id;
+    options.marks = nullptr;
+    // Each term rises by a random number; above that of the lost time by this seed.
+    do {
+      restart_from(card);
+    } while (gateway->identity().id.term <= lost.term);
+    EXPECT_EQ(gateway->not_ready(), "");
+    device("n1");
+  }
+  ObeyedGateway proven(const GatewayId& obeyed, const std::string& node = "n1") {
+    return {obeyed.store_id, make_proof(*options.proof_key, obeyed, node)};
+  }
+  bool is_adopting() { return !gateway->not_ready().empty(); }
+  MemoryStore card;
+  GatewayId lost;
+};
+
+TEST_F(PutBackCardTest, ADeviceThatObeyedALaterStateOfThisStoreTellsItInItsListing) {
+  const std::uint64_t before = gateway->identity().id.term;
+  slots("n1", {}, "i1", {proven(lost)});
+  EXPECT_TRUE(gateway->not_ready().starts_with("the store is an older copy of itself")) << gateway->not_ready();
+  EXPECT_GT(gateway->identity().id.term, before);
+  for (const char* node : {"n1", "n2"}) {
+    device(node);
+    slots(node, {}, "i1", {proven(lost, node)});
+  }
+  EXPECT_FALSE(is_adopting()) << "what the second node tells is known";
+}
+
+TEST_F(PutBackCardTest, WhatIsKnownOfALostStateIsKnownAfterARestart) {
+  slots("n1", {}, "i1", {proven(lost)});
+  slots("n1", {}, "i1", {proven(lost)});
+  device("n2");
+  slots("n2", {});
+  ASSERT_FALSE(is_adopting());
+  restart();
+  device("n1");
+  slots("n1", {}, "i1", {proven(lost)});
+  EXPECT_FALSE(is_adopting());
+}
+
+TEST_F(PutBackCardTest, ADeviceThatObeyedALaterStoreOfThisMachineTellsItToo) {
+  slots("n1", {}, "i1", {proven({7, "the-store-after-it"})});
+  EXPECT_TRUE(is_adopting());
+  for (const char* node : {"n1", "n2"}) {
+    device(node);
+    slots(node, {}, "i1", {proven({7, "the-store-after-it"}, node), proven({9, "the-store-after-it"}, node)});
+  }
+  EXPECT_FALSE(is_adopting());
+  restart();
+  device("n1");
+  slots("n1", {}, "i1", {proven({9, "the-store-after-it"})});
+  EXPECT_FALSE(is_adopting()) << "it is known as one that was lost";
+}
+
+TEST_F(PutBackCardTest, NothingIsConcludedFromWhatIsNotProvenOrWasNeverLost) {
+  const GatewayId own = gateway->identity().id;
+  const std::uint64_t first = parse_epoch(gateway->identity().terms.to_json().as_array().front().as_string())->term;
+  ObeyedGateway forged = proven(lost);
+  forged.proof.back() = forged.proof.back() == '0' ? '1' : '0';
+  slots("n1", {}, "i1", {forged, proven(lost, "n2"), proven(own), proven({first, own.store_id})});
+  EXPECT_FALSE(is_adopting());
+  ASSERT_GT(first, 1u);
+  device("n1");
+  slots("n1", {}, "i1", {proven({first - 1, own.store_id})});
+  EXPECT_FALSE(is_adopting()) << "before what the history keeps";
+}
+
+TEST_F(PutBackCardTest, AStoreIdThatThisMachineGaveUpItselfTellsNothing) {
+  slots("n1", {});
+  const GatewayId former = gateway->identity().id;
+  options.lost_commits = "the write-ahead log is damaged";
+  restart();
+  options.lost_commits.clear();
+  ASSERT_NE(gateway->identity().id.store_id, former.store_id);
+  for (const char* node : {"n1", "n2"}) {
+    device(node);
+    slots(node, {}, "i1", {proven(former, node)});
+  }
+  EXPECT_FALSE(is_adopting());
+  device("n1");
+  slots("n1", {}, "i1", {proven(former)});
+  EXPECT_FALSE(is_adopting());
+}
+
+// B1: such a node's term stayed through starts, and a card that was put back gave it the same epochs again.
+TEST_F(StoreWatchTest, EachStartIsANewTermTowardsANodeThatOthersGaveAHigherOneToo) {
+  settle_with_n1();
+  answer("n1", superseded({gateway->identity().id.term + 1'000'000, "another"}));
+  slots("n1", {});
+  const auto towards = [&] { return gateway->nodes().id_towards("n1", gateway->identity().id).term; };
+  bind_pod("p", "u", "n1");
+  const Epoch given = gateway->bindings().at("u").row.epoch;
+  EXPECT_EQ(given.term, towards());
+  for (int start = 0; start < 2; ++start) {
+    const std::uint64_t before = towards();
+    restart();
+    EXPECT_GT(towards(), before);
+    EXPECT_TRUE(gateway->nodes().is_given("n1", given, gateway->identity().terms)) << "the store has given it";
+  }
+  EXPECT_FALSE(gateway->nodes().is_given("n1", {given.term, store.next_position()}, gateway->identity().terms));
+  const std::uint64_t before = towards();
+  const Json forgotten = api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  ASSERT_TRUE(forgotten.find("error") == nullptr) << forgotten.dump();
+  restart();
+  device("n1", "i2");
+  EXPECT_GT(towards(), before) << "also of one that was forgotten";
+}
+
+TEST_F(StoreWatchTest, AHigherTermThatAnEarlierProgramKeptOfANodeIsExceededToo) {
+  settle_with_n1();
+  const std::uint64_t fixed = term() + 1'000'000;
+  std::string& record = const_cast<Contents&>(store.durable()).at({Table::node, "n1"}).value;
+  ByteWriter numbers;
+  numbers.number(fixed);
+  numbers.number(3);
+  record.front() = 2;  // the form of that program; the incarnation is a length and its text
+  record.insert(1 + 1 + std::string("i1").size(), numbers.take());
+  restart();
+  EXPECT_GT(gateway->nodes().id_towards("n1", gateway->identity().id).term, fixed);
+  const std::uint64_t once = gateway->nodes().all().at("n1").term_lead.lead;
+  restart();
+  EXPECT_EQ(gateway->nodes().all().at("n1").term_lead.lead, once);
 }
 
 TEST_F(StoreWatchTest, AMarkThatCannotBeWrittenIsTriedAgainEverySecond) {

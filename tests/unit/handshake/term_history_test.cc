@@ -45,6 +45,21 @@ TEST_F(TermHistoryTest, DropsTheOldestTermsBeyondItsLimit) {
   EXPECT_EQ(origin(3, 20), EpochOrigin::foreign);
 }
 
+TEST_F(TermHistoryTest, ATermOfALostStateIsContainedAndHasNoEpochs) {
+  history.note_lost(5, 90);
+  history.note_lost(9, 90);
+  EXPECT_TRUE(history.may_contain(5, 7));
+  EXPECT_TRUE(history.may_contain(9, 7));
+  EXPECT_FALSE(history.may_contain(6, 7));
+  for (const std::uint64_t counter : {10, 49, 50, 89, 90}) {
+    EXPECT_EQ(origin(5, counter), EpochOrigin::unknown) << counter;
+    EXPECT_EQ(origin(9, counter), EpochOrigin::unknown) << counter;
+  }
+  EXPECT_EQ(origin(3, 49), EpochOrigin::ours) << "the term before it ends where it did";
+  EXPECT_EQ(origin(7, 89), EpochOrigin::ours);
+  EXPECT_TRUE(TermHistory::parse(history.to_json()).has_value());
+}
+
 TEST_F(TermHistoryTest, IsReadAsItWasWritten) {
   const Result<TermHistory> read = TermHistory::parse(history.to_json());
   ASSERT_TRUE(read.has_value());

@@ -64,7 +64,7 @@ TEST_F(TakeoverTest, ADeviceThatNamesAHugeTermRaisesItForItselfAlone) {
   EXPECT_EQ(list_of("n2")->gateway_id, own);
   restart();
   for (const char* node : {"n1", "n2"}) device(node);
-  EXPECT_EQ(list_of("n1")->gateway_id.term, kHugeTerm + 1) << "it is durable";
+  EXPECT_GT(list_of("n1")->gateway_id.term, kHugeTerm + 1) << "it is durable, and each start is a new one";
   EXPECT_EQ(list_of("n2")->gateway_id, gateway->identity().id);
 }
 
@@ -194,7 +194,7 @@ TEST_F(TakeoverTest, ANodeThatWasForgottenUnderATermOfItsOwnReturnsUnderIt) {
   EXPECT_FALSE(gateway->nodes().all().contains("n1")) << "only its term is kept";
   device("n1");
   ASSERT_TRUE(list_of("n1"));
-  EXPECT_EQ(list_of("n1")->gateway_id.term, before.term + 1);
+  EXPECT_GT(list_of("n1")->gateway_id.term, before.term + 1);
   EXPECT_GE(list_of("n1")->floor, (Epoch{before.term + 1, 0})) << "nothing sent before may start there";
 }
 
