@@ -93,6 +93,10 @@ void Twins::note_report(const std::string& node, std::string_view what, const Js
     voice.has_state = true;
     const std::string machine = payload.string_at("machine");
     voice.machine = is_valid_id(machine) && machine.size() <= kWordBytes ? machine : "";
+    voice.has_serial = !payload.string_at("serial").empty();
+    const std::string boot = shorten(payload.string_at("bootId"), kWordBytes);
+    if (!voice.boot.empty() && voice.boot != boot) voice.moved_at = context_.clock.now();
+    voice.boot = boot;
     voice.about = description_of(payload, voice.machine);
   }
   if (is_alive) note_alive(heard, voice);
@@ -103,7 +107,11 @@ void Twins::note_answer(const Answer& answer) {
   Heard& heard = heard_[answer.node];
   Voice& voice = voice_of(heard, answer.incarnation);
   note_alive(heard, voice);
-  if (!listings_.is_page_of_open(answer)) return;
+  if (answer.type == AnswerType::hello) return note_hello(answer, voice);
+  if (listings_.is_page_of_open(answer)) note_page(answer, heard, voice);
+}
+
+void Twins::note_page(const Answer& answer, Heard& heard, Voice& voice) {
   if (voice.run != answer.at.term) {
     // Another start of that agent: its store may have been restored, which is no return (N8).
     voice.run = answer.at.term;
@@ -117,6 +125,16 @@ void Twins::note_answer(const Answer& answer) {
   if (voice.first == 0) voice.first = listings_.last_id();
   voice.asked = answer.list_id;
   voice.answered = listings_.last_id();
+}
+
+// It answers a request for an incarnation that has answered a List begun after it had answered one itself: on one
+// device that one would be its successor, and it could not have read the request.
+void Twins::note_hello(const Answer& answer, const Voice& voice) {
+  if (voice.first == 0 || voice.run != answer.at.term) return;
+  const Voice* addressed = find(answer.node, answer.to_incarnation);
+  if (addressed != nullptr && addressed != &voice && addressed->asked > voice.first) {
+    hold(answer.node, voice, *addressed);
+  }
 }
 
 void Twins::hold(const std::string& node, const Voice& one, const Voice& other) {
@@ -157,14 +175,22 @@ bool Twins::is_over(const std::string& node, const std::string& before, const st
     return !machine.empty() && *marked == prefix + machine;
   }
   const Voice* earlier = find(node, before);
-  if (speaker != nullptr && speaker->has_state) {
-    if (machine.empty()) return true;  // an agent of an earlier version
-    if (earlier != nullptr && earlier->machine == machine) return true;
-  }
+  if (speaker != nullptr && speaker->has_state && is_one_machine(*speaker, earlier)) return true;
   const auto heard = heard_.find(node);
   const Millis dropped = heard == heard_.end() ? since_ : heard->second.dropped;
   const Millis heard_at = std::max(since_, earlier == nullptr ? dropped : earlier->heard_at);
   return context_.clock.now() - heard_at >= context_.options.node_limits.twin_return_ms;
+}
+
+// A machine id is copied with a card, a serial number of the board is not, and no two machines boot under one id.
+// Whoever said two boots lately may be two devices with copies of one store.
+bool Twins::is_one_machine(const Voice& speaker, const Voice* earlier) const {
+  if (speaker.machine.empty() && speaker.boot.empty()) return true;  // an agent that says nothing of this
+  if (earlier == nullptr || earlier->machine != speaker.machine) return false;
+  if (speaker.has_serial && earlier->has_serial) return true;
+  const bool has_stayed =
+      earlier->moved_at == 0 || context_.clock.now() - earlier->moved_at >= context_.options.node_limits.twin_return_ms;
+  return !speaker.boot.empty() && speaker.boot == earlier->boot && has_stayed;
 }
 
 void Twins::list_later(const std::string& node) {

@@ -1,7 +1,8 @@
 // Twins: two live devices under one name (D5): a cloned card, or a configuration that was used twice. They end each
 // other's connection to the broker again and again, each with an incarnation of its own. One device never returns to an
 // earlier incarnation; so whoever answers a List that was asked for after another incarnation had answered one is not
-// alone, however late messages come. Such a node is quarantined until one of them has been silent for long.
+// alone, however late messages come. Nor is one whose Hello answers a request for such another incarnation. Such a node
+// is quarantined until one of them has been silent for long.
 //
 // A Hello says that the incarnation it answers for is over. Of twins that is not so: is_over() is asked first.
 #pragma once
@@ -48,10 +49,13 @@ class Twins {
  private:
   struct Voice {
     std::string incarnation;
-    std::uint64_t run = 0;   // of its agent, as its answers say; 0: unsaid
-    bool has_state = false;  // it was heard
-    std::string machine;     // empty: unsaid
-    std::string about;       // for people
+    std::uint64_t run = 0;    // of its agent, as its answers say; 0: unsaid
+    bool has_state = false;   // it was heard
+    std::string machine;      // empty: unsaid
+    bool has_serial = false;  // `machine` is that of a board, which is not copied with a card
+    std::string boot;         // empty: unsaid
+    Millis moved_at = 0;      // it had said another boot before; 0: never
+    std::string about;        // for people
     Millis heard_at = 0;
     // Numbers of listings, which grow: the last one when it first answered; the one that it answered last, and the last
     // one at that time.
@@ -68,6 +72,9 @@ class Twins {
   Voice& voice_of(Heard& heard, const std::string& incarnation) const;
   const Voice* find(const std::string& node, const std::string& incarnation) const;
   void note_alive(Heard& heard, Voice& voice);
+  void note_page(const Answer& answer, Heard& heard, Voice& voice);
+  void note_hello(const Answer& answer, const Voice& voice);
+  bool is_one_machine(const Voice& speaker, const Voice* earlier) const;
   // Holds the node, and marks the incarnations that have placements there.
   void hold(const std::string& node, const Voice& one, const Voice& other);
   void mark(const std::string& node, const std::string& incarnation, const Voice& one, const Voice& other);

@@ -74,6 +74,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::d3, "D3", "what devices report has no limits"},
       {Mutant::d4, "D4", "the gateway clears no status of a device"},
       {Mutant::d5, "D5", "a Hello is believed however lately the other device was heard"},
+      {Mutant::d5_copy, "D5c", "a machine id proves as much as the serial number of a board"},
       {Mutant::d6, "D6", "what a device has refused, it is asked again at once"},
       {Mutant::d7, "D7", "what devices say that they can do is not heard"},
   };

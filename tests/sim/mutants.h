@@ -57,6 +57,7 @@ enum class Mutant {
   d3,
   d4,
   d5,
+  d5_copy,
   d6,
   d7
 };

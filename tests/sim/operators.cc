@@ -477,7 +477,9 @@ void Operators::decide(const std::string& key, const std::string& uid, const std
   const std::string name = key.substr(key.find('/') + 1);
   const auto plan = plans_.find(name);
   if (plan != plans_.end() && plan->second.uid == uid) return;  // he applies it
-  const bool keeps = !gone_[key].contains(uid) && plan != plans_.end() && world_.random.chance(1, 2);
+  // Of a pod that he applied with another uid since, he does not want the old one back.
+  const bool may_keep = !gone_[key].contains(uid) && plan != plans_.end() && plan->second.uid.empty();
+  const bool keeps = world_.random.chance(1, 2) && may_keep;
   world_.note("operator", std::string(keeps ? "keeps " : "ends ") + uid + " of " + key + " on " + node);
   Json request(Json::Object{{"op", Json(keeps ? "adopt" : "delete")}, {"kind", Json("Pod")}, {"name", Json(name)}});
   ask(keeps ? request.set("node", node) : request.set("uid", uid));

@@ -50,7 +50,7 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   time_floor_ = std::make_unique<TimeFloor>(kBuilt, time_, clock(), timers);
   floor_at_start_ = time_floor_->floor();
   config_.time_floor = time_floor_.get();
-  config_.boot_id = "boot-" + std::to_string(boots_);
+  config_.boot_id = "boot-" + name() + "-" + std::to_string(boots_);  // no two machines boot under one id
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
   cut_pool_ = std::make_unique<CutPool>(pool_, point());
   config_.pool_directories = cut_pool_.get();

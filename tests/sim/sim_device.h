@@ -39,6 +39,11 @@ class SimDevice final : public Process {
   void clone(const SimDevice& other);
   // The machine is switched off: workloads die too.
   void switch_off();
+  // Before its first start: its machine id, and the serial number of its board.
+  void set_machine(const std::string& id, const std::string& serial) {
+    config_.machine_id = id;
+    config_.hardware_serial = serial;
+  }
   // It is set up as another device: what it held is gone.
   void retire();
   SimRuntime& runtime() { return runtime_; }
@@ -65,7 +70,7 @@ class SimDevice final : public Process {
   void check_time_floor();
   void sabotage_flash();
   void double_a_slot();
-  DeviceIdentity identity() const { return {config_.fleet, config_.node, config_.machine_id, {}}; }
+  DeviceIdentity identity() const { return {config_.fleet, config_.node, config_.machine_id, config_.hardware_serial}; }
 
   AgentConfig config_;
   SimPool pool_;

@@ -10,14 +10,25 @@ namespace berth::sim {
 void Twins::draw(std::uint64_t seed, const std::vector<std::unique_ptr<SimDevice>>& devices,
                  const std::function<AgentConfig(std::size_t)>& config_of) {
   Random random(seed ^ 0x5457494e);
-  const bool is_drawn = random.chance(1, 4) || world_.mutant == Mutant::d5;
-  const bool is_wanted = world_.mutant == Mutant::none || world_.mutant == Mutant::d5;
+  const bool is_broken = world_.mutant == Mutant::d5 || world_.mutant == Mutant::d5_copy;
+  const bool is_drawn = random.chance(1, 4) || is_broken;
+  const bool is_wanted = world_.mutant == Mutant::none || is_broken;
   if (!is_drawn || !is_wanted || world_.sabotage != Sabotage::none) return;
   const std::size_t number = random.below(devices.size());
   if (world_.witness.device(devices[number]->name())->hostile) return;
   original_ = devices[number].get();
   AgentConfig config = config_of(number);
-  config.machine_id = "machine-of-twin";
+  // No machine of a fleet has a serial number. One in three twins has a machine id of its own, one has the same, and of
+  // one in three pairs neither has one.
+  switch (world_.mutant == Mutant::d5_copy ? 1 : random.below(3)) {
+    case 0: config.machine_id = "machine-of-twin"; break;
+    case 1: break;
+    default: config.machine_id.clear(); original_->set_machine({}, {});
+  }
+  if (world_.mutant == Mutant::d5_copy) {  // the gateway takes it for that of one board
+    config.hardware_serial = config.machine_id;
+    original_->set_machine(config.machine_id, config.hardware_serial);
+  }
   twin_ = std::make_unique<SimDevice>(world_, config, config.node + "-twin");
 }
 

@@ -1,6 +1,6 @@
 // Twins: two machines under one name, each with a store of its own (D5, S16). The second one takes the other's
 // connection over again and again, is switched off, wiped and started at times, and set up under another name at the
-// end.
+// end. Some are clones: of one machine id, or without any.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,18 @@ namespace {
 class TwinsTest : public GatewayTest {
  protected:
   void connect_as(const std::string& incarnation, const std::string& machine) {
-    const std::string says = machine.empty() ? ""
-                                             : R"(,"machine":")" + machine + R"(","serial":"s-)" + machine +
-                                                   R"(","address":"10.0.0.)" + machine.back() + R"(")";
+    connect_saying(incarnation, machine.empty() ? ""
+                                                : R"(,"machine":")" + machine + R"(","serial":"s-)" + machine +
+                                                      R"(","address":"10.0.0.)" + machine.back() + R"(")");
+  }
+  // A machine without a serial number.
+  void come_as_copy(const std::string& incarnation, const std::string& machine, const std::string& boot,
+                    std::uint64_t run = 7) {
+    connect_saying(incarnation,
+                   (machine.empty() ? "" : R"(,"machine":")" + machine + R"(")") + R"(,"bootId":")" + boot + R"(")");
+    say_slots(incarnation, run);
+  }
+  void connect_saying(const std::string& incarnation, const std::string& says) {
     receive(topics.node_state("n1"),
             R"({"incarnation":")" + incarnation + R"(","session":")" + std::to_string(++session) +
                 R"(","sequence":"1","allocatable":{"cpu":"2","memory":"1Gi","pods":"10"})" + says + "}");
@@ -50,7 +59,19 @@ class TwinsTest : public GatewayTest {
     come("i2", "m2");
     say_hello("i2");
   }
-  void say_hello(const std::string& incarnation) { answer("n1", answer_to(asked, AnswerType::hello, incarnation)); }
+  void say_hello(const std::string& incarnation, std::uint64_t run = 7) {
+    Answer hello = answer_to(asked, AnswerType::hello, incarnation);
+    hello.at = {run, ++position};
+    answer("n1", hello);
+  }
+  // A device without a serial number, with pod u1; then one with a copy of its machine id takes over.
+  void meet_copy(const std::string& machine) {
+    start_connected();
+    come_as_copy("i1", machine, "b1");
+    bind_pod("web", "u1", "n1");
+    asked = *request("n1");
+    come_as_copy("i2", machine, "b2");
+  }
   bool is_held() { return gateway->nodes().all().at("n1").holds.contains(Hold::twins); }
   std::string condition(const std::string& member) {
     const Json reply = api(R"({"op":"get","kind":"node","name":"n1"})");
@@ -145,6 +166,71 @@ TEST_F(TwinsTest, AnAgentThatDoesNotNameItsMachineIsBelievedAtOnce) {
   come("i2", "");
   say_hello("i2");
   EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i2") << "placed again";
+}
+
+TEST_F(TwinsTest, AMachineIdAloneIsNoProofOfOneMachine) {
+  meet_copy("m1");
+  say_hello("i2");
+  EXPECT_EQ(phase("u1"), Phase::bound) << "a card may have been cloned";
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i1");
+  come_as_copy("i1", "m1", "b1");
+  EXPECT_TRUE(is_held());
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i1");
+}
+
+TEST_F(TwinsTest, DevicesWithoutAMachineIdAreToldApartByTheirBoots) {
+  meet_copy("");
+  say_hello("i2");
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i1");
+  pass(60'000, {"i2"});
+  say_hello("i2");
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i2") << "placed again";
+}
+
+TEST_F(TwinsTest, AStoreThatIsLostWhileItsMachineRunsIsBelievedAtOnce) {
+  start_connected();
+  come_as_copy("i1", "m1", "b1");
+  bind_pod("web", "u1", "n1");
+  asked = *request("n1");
+  come_as_copy("i2", "m1", "b1");
+  say_hello("i2");
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i2") << "placed again";
+}
+
+TEST_F(TwinsTest, TwoCopiesOfOneStoreAreNotTakenForOneMachine) {
+  start_connected();
+  come_as_copy("i1", "m1", "b1");
+  bind_pod("web", "u1", "n1");
+  asked = *request("n1");
+  come_as_copy("i1", "m1", "b2", 9);  // a clone with the store; it is told that it is an older copy, and starts again
+  come_as_copy("i2", "m1", "b2");
+  say_hello("i2");
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i1");
+}
+
+TEST_F(TwinsTest, AHelloForTheIncarnationThatCameAfterIsThatOfASecondDevice) {
+  meet();
+  pass(60'000, {"i2"});
+  say_hello("i2");
+  answer("n1", AnswerType::pre_bound, "i2");
+  answer("n1", AnswerType::bound, "i2");
+  asked = *request("n1");
+  ASSERT_EQ(asked.incarnation, "i2");
+  advance(61'000);
+  connect_as("i1", "m1");
+  say_hello("i1");
+  EXPECT_TRUE(is_held());
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i2") << "it runs on the other one";
+}
+
+TEST_F(TwinsTest, AHelloOfAStoreThatWasPutBackIsNoSecondDevice) {
+  meet();
+  pass(60'000, {"i2"});
+  say_hello("i2");
+  asked = *request("n1");
+  connect_as("i1", "m1");
+  say_hello("i1", 9);
+  EXPECT_FALSE(is_held());
 }
 
 TEST_F(TwinsTest, AfterARestartOfTheGatewayAHelloWaitsAMinuteToo) {
