@@ -238,7 +238,8 @@ void Agent::on_link(bool up) {
 }
 
 void Agent::say_goodbye() {
-  if (!state().incarnation.empty()) watch_.mark(state().incarnation);
+  if (state().incarnation.empty()) return;
+  watch_.mark(state().incarnation);
   reporter_.say_goodbye();
 }
 

@@ -67,9 +67,11 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void on_stopped(const Tag& tag) override;
 
   // The MQTT will for the transport's next connection: presence offline, with the next session (link down) or the
-  // current one (link up).
+  // current one (link up). It names the incarnation, so the transport connects once state() has one: a gateway refuses
+  // presence of none, and would not hear of the end of that connection.
   Message will() const { return reporter_.will(); }
-  // Publishes presence offline, on a clean shutdown; workloads keep running. The turn must be finished afterwards.
+  // Publishes presence offline, on a clean shutdown; workloads keep running. Nothing without an incarnation. The turn
+  // must be finished afterwards.
   void say_goodbye();
 
   // False while workloads without a slot are being stopped: until then no request is answered (N0). Nor before the

@@ -200,9 +200,16 @@ class AgentApp {
                 {"broker", broker.host + ":" + std::to_string(broker.port)},
                 {"state", settings_.state_directory},
                 {"slots", std::to_string(agent_->state().slots.size())}});
+    connect_once_named();
+    return kExitOk;
+  }
+
+  // While the sweep of a new store lasts, there is no incarnation that presence and will could name.
+  void connect_once_named() {
+    if (is_connecting_ || agent_->state().incarnation.empty()) return;
+    is_connecting_ = true;
     transport_->set_will(agent_->will());
     transport_->start();
-    return kExitOk;
   }
 
   // With the new certificate. Pods do not notice.
@@ -222,6 +229,7 @@ class AgentApp {
     if (certificate_ && transport_->is_up()) certificate_->note_accepted();
     service_.turn_ended();
     if (!transport_->is_up()) transport_->set_will(agent_->will());
+    connect_once_named();
     if (ending_) {
       if (time_floor_) time_floor_->save();
       transport_->disconnect();
@@ -259,6 +267,7 @@ class AgentApp {
   std::optional<DeviceCertificate> certificate_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Agent> agent_;
+  bool is_connecting_ = false;
   bool ending_ = false;
 };
 

@@ -1,5 +1,6 @@
 """berth-agent on a real broker, with hand-written requests: the device's side of the protocol (transports/README.md)."""
 
+import json
 import os
 import signal
 
@@ -156,6 +157,26 @@ def test_an_agent_without_its_store_stops_surviving_workloads_before_it_connects
     gateway.request("Bind", "u1", "1.1", incarnation=old)
     hello = gateway.wait_answer("Hello", "u1", "1.1")
     assert (hello["incarnation"], hello["toIncarnation"]) == (fresh, old)
+
+
+def test_an_agent_connects_once_its_new_store_has_an_incarnation(fleet, gateway, tmp_path):
+    fleet.start_agent("n1")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    gateway.run("u1", "1.1", shell_pod("web", f"trap 'read line < {fifo}; exit' TERM; while :; do sleep 0.1; done"))
+    gateway.wait_phase("web", "Running")
+    old = gateway.incarnation()
+    fleet.kill("n1")
+    for file in fleet.state_dir("n1").glob("agent.db*"):
+        file.unlink()
+    fleet.restart("n1")
+    with open(fifo, "w", encoding="utf-8") as end:  # opened by the workload once it was told to stop
+        presence = fleet.topic("nodes/n1/presence")
+        assert json.loads(gateway.client.latest[presence])["incarnation"] == old
+        end.write("end\n")
+    fresh = gateway.client.wait_latest(presence, lambda p: p["online"] and p["incarnation"] != old)["incarnation"]
+    fleet.kill("n1")
+    gateway.client.wait_latest(presence, lambda p: p["online"] is False and p["incarnation"] == fresh)
 
 
 @pytest.mark.parametrize("lost_store", [False, True])

@@ -62,6 +62,7 @@ class SimDevice final : public Process {
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return agent_->finish_turn(); }
   void drop_program() override;
+  bool may_connect() const override { return !agent_->state().incarnation.empty(); }
   Message will() const override { return agent_->will(); }
   bool on_send_watched(Message& message) override;
   void before_message(Message& message, bool alone) override;

@@ -30,6 +30,18 @@ TEST_F(AgentStart, TheFirstBootStopsEverythingBeforeAnyAnswer) {
   EXPECT_EQ(take_answer_texts().size(), 1u);
 }
 
+TEST_F(AgentStart, NothingIsSaidUnderNoIncarnation) {
+  runtime.tags = {{"u1", {1, 5}}};
+  boot();
+  agent->say_goodbye();
+  finish();
+  EXPECT_EQ(transport.sent.size(), 0u);
+  stopped({"u1", {1, 5}});
+  const std::string incarnation = agent->state().incarnation;
+  EXPECT_NE(incarnation, "");
+  EXPECT_NE(agent->will().payload.find(incarnation), std::string::npos);
+}
+
 TEST_F(AgentStart, DoesNotStartWhenItCannotBeToldWhatRuns) {
   for (const bool has_store : {false, true}) {
     if (has_store) boot(), run_pod();
