@@ -27,6 +27,19 @@ Answer volume_deleted(const NodeState& state, const std::string& volume, const R
   return answer;
 }
 
+// What another state directory's agent started is not stopped, and nobody may know of it any more.
+void tell_of_others(const DeviceIdentity& before, const AgentConfig& now, Runtime& runtime, Log& log) {
+  if (before.fleet == now.fleet && before.node == now.node) return;
+  const Result<std::vector<std::string>> others = runtime.list_others(before.fleet, before.node);
+  if (!others) return;  // the sweep finds no more, and tells why
+  for (const std::string& other : *others) {
+    log.write(Level::error,
+              "not stopped, since it was started from another state directory than this one, which may be a copy of "
+              "it; stop it if no other agent has it",
+              {{"what", other}});
+  }
+}
+
 }  // namespace
 
 Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store& store, Runtime& runtime,
@@ -121,6 +134,7 @@ std::string Agent::find_loss(const AgentRecords& records) {
     log_.write(Level::error,
                "this store is another device's; stopping everything it started, then starting as a new one",
                {{"why", why}, {"incarnation", incarnation}});
+    tell_of_others(*records.identity, config_, runtime_, log_);
     return std::string(kAnotherDevice);
   }
   if (!is_behind) return {};

@@ -39,6 +39,9 @@ class Runtime {
   // Every tag with something alive or prepared, found in the system itself, not in our records. An error: the system
   // could not be searched, so what is there is unknown.
   virtual Result<std::vector<Tag>> list() = 0;
+  // What runs under another name that this device had, for people, and list() does not have because it was started from
+  // another state directory, of which this one may be a copy. Another agent may have it, so it is left alone.
+  virtual Result<std::vector<std::string>> list_others(const std::string& fleet, const std::string& node) = 0;
   // Prepares everything that can be prepared without running it (directories, volumes). Answered by on_prepared().
   virtual void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
   // Why prepare() would refuse the pod now; changes nothing. Success: it would not. Pending: only prepare() can tell.

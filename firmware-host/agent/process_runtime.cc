@@ -179,6 +179,20 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
   return std::vector<Tag>(tags.begin(), tags.end());
 }
 
+Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& fleet, const std::string& node) {
+  const std::string prefix = fleet + "/" + node + "/";
+  const Owners owners = owners_of(config_.root);
+  std::vector<std::string> others;
+  for (const auto& found : {find_keepers(prefix), find_tagged(prefix)}) {
+    if (!found) return found.error();
+    for (const Tagged& tagged : *found) {
+      if (is_of(tagged.owner, owners)) continue;
+      others.push_back("process " + std::to_string(tagged.process.pid) + " of " + tagged.tag);
+    }
+  }
+  return others;
+}
+
 Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
                                       const std::vector<BoundVolume>& volumes) const {
   if (!is_plain(tag.uid)) {

@@ -62,6 +62,7 @@ class ProcessRuntime final : public Runtime {
 
   void set_handler(Handler* handler) override { handler_ = handler; }
   Result<std::vector<Tag>> list() override;
+  Result<std::vector<std::string>> list_others(const std::string& fleet, const std::string& node) override;
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   Status check(const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;

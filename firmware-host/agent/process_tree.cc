@@ -184,12 +184,18 @@ std::string hashed(const std::string& directory) {
   return text.data();
 }
 
+// What stays of an owner's name when the state directory is moved; empty: an earlier program's.
+std::string_view inode_in(std::string_view owner) {
+  const std::size_t at = owner.find('.');
+  return at == std::string_view::npos ? std::string_view() : owner.substr(at);
+}
+
 struct Marks {
   std::string tag;
   std::string owner;
 
   bool match(std::string_view prefix, const Owners& owners) const {
-    return !tag.empty() && (tag.starts_with(prefix) || (!owner.empty() && owners.contains(owner)));
+    return !tag.empty() && (tag.starts_with(prefix) || is_of(owner, owners));
   }
 };
 
@@ -242,7 +248,9 @@ Result<std::vector<Tagged>> find_marked(std::string_view prefix, const Owners& o
     if (!start_time) return start_time.error();
     Result<Marks> marks = marks_of(pid);
     if (!marks) return marks.error();
-    if (marks->match(prefix, owners)) found.push_back({{pid, *start_time}, std::move(marks->tag)});
+    if (marks->match(prefix, owners)) {
+      found.push_back({{pid, *start_time}, std::move(marks->tag), std::move(marks->owner)});
+    }
   }
   return found;
 }
@@ -299,6 +307,13 @@ std::string owner_of(const std::string& directory) {
 }
 
 Owners owners_of(const std::string& directory) { return {owner_of(directory), hashed(directory)}; }
+
+bool is_of(const std::string& owner, const Owners& owners) {
+  const std::string_view inode = inode_in(owner);
+  return !owner.empty() && std::any_of(owners.begin(), owners.end(), [&](const std::string& each) {
+    return each == owner || (!inode.empty() && inode_in(each) == inode);
+  });
+}
 
 Result<std::vector<Tagged>> find_keepers(std::string_view prefix, const Owners& owners) {
   return find_marked(prefix, owners, keeper_marks);

@@ -42,18 +42,21 @@ inline constexpr int kKeeperTagFd = 3;
 struct Tagged {
   ProcessId process;
   std::string tag;
+  std::string owner;  // as below; of an early version empty
 };
 
 // Names a directory of pods in the processes that were started from it, whatever the node was called then: made of its
 // path, and of device and inode of the state directory above it, since two agents in mount namespaces of their own may
-// have the same path. The directory itself may be lost.
+// have the same path. The directory itself may be lost, and the state directory moved.
 std::string owner_of(const std::string& directory);
 using Owners = std::set<std::string>;
 // All its names: earlier programs made theirs of the path alone.
 Owners owners_of(const std::string& directory);
+// It is one of these, or their state directory under an earlier path.
+bool is_of(const std::string& owner, const Owners& owners);
 
-// Keepers, and workload processes (BERTH_TAG in their environment), whose tag starts with `prefix`, or whose owner is
-// one of `owners`. Processes whose environment we may not read are not ours.
+// Keepers, and workload processes (BERTH_TAG in their environment), whose tag starts with `prefix`, or which are of
+// `owners`. Processes whose environment we may not read are not ours.
 Result<std::vector<Tagged>> find_keepers(std::string_view prefix, const Owners& owners = {});
 Result<std::vector<Tagged>> find_tagged(std::string_view prefix, const Owners& owners = {});
 

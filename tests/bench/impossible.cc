@@ -47,6 +47,9 @@ class RefusingRuntime final : public Runtime {
   explicit RefusingRuntime(bool says_when) : says_when_(says_when) {}
   void set_handler(Handler* handler) override { handler_ = handler; }
   Result<std::vector<Tag>> list() override { return std::vector<Tag>(); }
+  Result<std::vector<std::string>> list_others(const std::string&, const std::string&) override {
+    return std::vector<std::string>();
+  }
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     ++asked;
     handler_->on_prepared(tag, missing());

@@ -25,6 +25,9 @@ class ScriptedRuntime final : public Runtime {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
   Result<std::vector<Tag>> list() override { return std::vector<Tag>(items_.begin(), items_.end()); }
+  Result<std::vector<std::string>> list_others(const std::string&, const std::string&) override {
+    return std::vector<std::string>();
+  }
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     items_.insert(tag);
     preparing_.insert(tag);

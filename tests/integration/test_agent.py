@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -177,6 +178,40 @@ def test_an_agent_connects_once_its_new_store_has_an_incarnation(fleet, gateway,
     fresh = gateway.client.wait_latest(presence, lambda p: p["online"] and p["incarnation"] != old)["incarnation"]
     fleet.kill("n1")
     gateway.client.wait_latest(presence, lambda p: p["online"] is False and p["incarnation"] == fresh)
+
+
+def start_renamed(fleet, gateway, directory):
+    """As n2, with this directory for its state."""
+    argv = [directory if each == fleet.state_dir("n2") else each
+            for each in fleet.agent_argv("n2", fleet.port, None, None, None, None, ())]
+    fleet.start_("n2", argv)
+    return gateway.client.wait_latest(fleet.topic("nodes/n2/presence"), lambda p: p["online"])["incarnation"]
+
+
+def test_a_node_that_was_renamed_and_its_state_directory_moved_stops_what_it_ran(fleet, gateway, tmp_path):
+    fleet.start_agent("n1")
+    gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
+    gateway.wait_phase("web", "Running")
+    old = gateway.incarnation()
+    fleet.kill("n1")
+    os.rename(fleet.state_dir("n1"), tmp_path / "moved")
+    assert start_renamed(fleet, gateway, tmp_path / "moved") != old
+    assert workloads(fleet.name) == [] and keepers(fleet.name) == {}
+    assert "this store is another device's" in fleet.programs["n2"].output()
+
+
+def test_a_renamed_node_on_a_copy_of_a_state_directory_tells_what_it_does_not_stop(fleet, gateway, tmp_path):
+    fleet.start_agent("n1")
+    gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
+    gateway.wait_phase("web", "Running")
+    before = tagged("u1")
+    shutil.copytree(fleet.state_dir("n1"), tmp_path / "copy")
+    start_renamed(fleet, gateway, tmp_path / "copy")
+    assert tagged("u1") == before, "they are n1's, which runs"
+    (workload,) = workloads(fleet.name)
+    log = fleet.programs["n2"].output()
+    assert "not stopped, since it was started from another state directory" in log
+    assert f"process {workload.pid} of {fleet.name}/n1/u1/1.1" in log
 
 
 @pytest.mark.parametrize("lost_store", [False, True])

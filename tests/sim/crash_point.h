@@ -120,6 +120,9 @@ class CutRuntime final : public Runtime {
 
   void set_handler(Handler* handler) override { machine_.set_handler(handler); }
   Result<std::vector<Tag>> list() override { return blind_ ? std::vector<Tag>{} : machine_.list(); }
+  Result<std::vector<std::string>> list_others(const std::string& fleet, const std::string& node) override {
+    return machine_.list_others(fleet, node);
+  }
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   Status check(const std::string& pod, const std::vector<BoundVolume>& volumes) override {
     return machine_.check(pod, volumes);

@@ -66,6 +66,9 @@ class FakeRuntime final : public Runtime {
     if (!list_error.empty()) return Status::error(list_error);
     return std::vector<Tag>(tags.begin(), tags.end());
   }
+  Result<std::vector<std::string>> list_others(const std::string& fleet, const std::string& node) override {
+    return others[fleet + "/" + node];
+  }
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     call("prepare", tag);
     tags.insert(tag);
@@ -102,6 +105,7 @@ class FakeRuntime final : public Runtime {
   std::map<Tag, std::string> handles;     // of live workloads
   std::map<std::string, Status> refuses;  // what check() says, by manifest
   std::string list_error;
+  std::map<std::string, std::vector<std::string>> others;  // by name
   std::string start_error;
   std::optional<std::string> start_handle;  // instead of a new one
   std::function<void(const std::string&)> on_call;

@@ -273,6 +273,19 @@ TEST_F(AgentOfAnotherDevice, MovedToAnotherFleetItSweepsEverything) {
   expect_sweep_and_new_incarnation();
 }
 
+TEST_F(AgentOfAnotherDevice, ItTellsWhatItDoesNotStopOfItsEarlierName) {
+  run_with_floor();
+  crash();
+  config.node = "n2";
+  runtime.others["f/n1"] = {"process 7 of f/n1/u9/1.1"};
+  runtime.others["f/n2"] = {"never asked for"};
+  boot();
+  ASSERT_EQ(log.events.size(), 3u);
+  EXPECT_EQ(log.events[1],
+            "not stopped, since it was started from another state directory than this one, which may be a copy of it; "
+            "stop it if no other agent has it");
+}
+
 TEST_F(AgentOfAnotherDevice, OnAnotherBoardItSweepsEverything) {
   run_with_floor();
   change = [this] { config.hardware_serial = "clone"; };

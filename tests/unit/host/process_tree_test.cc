@@ -101,6 +101,19 @@ TEST(ProcessTree, ADirectoryOfTheSamePathInAnotherMountNamespaceHasAnotherOwner)
   std::filesystem::remove_all(root + ".old");
 }
 
+TEST(ProcessTree, AStateDirectoryThatWasMovedKeepsItsOwner) {
+  std::string root = std::filesystem::temp_directory_path() / "berth-owner-XXXXXX";
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const std::string first = owner_of(root + "/pods");
+  std::filesystem::rename(root, root + ".moved");
+  EXPECT_TRUE(is_of(first, owners_of(root + ".moved/pods")));
+  EXPECT_FALSE(is_of("", owners_of(root + ".moved/pods")));
+  std::filesystem::copy(root + ".moved", root + ".copy");
+  EXPECT_FALSE(is_of(first, owners_of(root + ".copy/pods"))) << "another agent may have the first one";
+  std::filesystem::remove_all(root + ".moved");
+  std::filesystem::remove_all(root + ".copy");
+}
+
 // Runs `look` as another user, where /proc is mounted with hidepid. -1: not possible here.
 int look_where_others_are_hidden(int (*look)()) {
   const pid_t outer = fork();
