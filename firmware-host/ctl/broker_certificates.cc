@@ -24,7 +24,12 @@ std::vector<std::pair<std::string, std::string>> broker_certificates(const std::
        {std::tuple{"broker certificate", "/server.crt", renew},
         {"authority", "/ca.crt", "move " + dir + " away and enroll all devices again with --replace"}}) {
     const Result<CertificateLife> life = certificate_life(dir + name);
-    if (life) rows.emplace_back(label, validity(life->end, wall, fix));
+    if (life && life->begin > wall) {
+      rows.emplace_back(label, "valid only from " + to_rfc3339(life->begin).substr(0, 10) +
+                                   ", made while the clock was ahead: " + fix);
+    } else if (life) {
+      rows.emplace_back(label, validity(life->end, wall, fix));
+    }
   }
   return rows;
 }

@@ -44,7 +44,9 @@ Status settle_broker_certificate(const std::string& dir, const std::string& host
   if (fs::exists(dir + "/server.crt")) {
     const Result<bool> is_ending = expires_within(dir + "/server.crt", kRenewBeforeSeconds / 2);
     if (!is_ending) return is_ending.error();
-    if (!*is_ending) return Status::ok();
+    const Result<std::string> begin = not_valid_until(dir + "/server.crt");
+    if (!begin) return begin.error();
+    if (!*is_ending && begin->empty()) return Status::ok();
     const Result<std::optional<std::vector<std::string>>> names = names_issued(dir + "/server.crt");
     if (!names) return names.error();
     return *names ? authority.issue_to_server(**names) : Status::ok();  // one of your own is yours to renew
@@ -59,6 +61,9 @@ Outcome<void> settle_authorities(const std::string& dir, const std::string& host
   if (!devices) return refused(devices.error());
   const Result<Authority> operators = Authority::open(dir, "operators");
   if (!operators) return refused(operators.error());
+  for (const Authority* each : {&*devices, &*operators}) {
+    if (const Result<bool> mended = each->mend_list(); !mended) return refused(mended.error());
+  }
   if (const Status done = settle_broker_certificate(dir, host, *devices); !done.is_success()) return refused(done);
   std::error_code error;
   fs::copy_file(dir + "/ca.crt", output + "/ca.crt", fs::copy_options::overwrite_existing, error);

@@ -207,6 +207,7 @@ class GatewayApp {
     std::filesystem::remove(address_file, ignored);
     if (!settings.enabled) return gateway_exit::kOk;
     pages_.emplace(clock_, timers_, *gateway_, *leadership_, configz());
+    if (broker_ != nullptr) pages_->add_certificates([this] { return broker_->certificate_problem(); });
     HttpServer::Options options;
     options.listen = settings.listen;
     options.port = settings.port.value_or(HttpSettings::kDefaultPort);

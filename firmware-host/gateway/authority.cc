@@ -76,12 +76,13 @@ Result<std::string> find_openssl() {
   return found;
 }
 
-// What `openssl x509` tells of a certificate.
-Result<std::string> told_of(const std::string& certificate, const std::vector<std::string>& questions) {
+// What the program tells of a certificate (x509) or a list of revoked ones (crl).
+Result<std::string> told_of(const std::string& certificate, const std::vector<std::string>& questions,
+                            const std::string& kind = "x509") {
   const Result<std::string> openssl = find_openssl();
   if (!openssl) return openssl.error();
   const std::string scratch = certificate + ".text.new";
-  std::vector<std::string> arguments{*openssl, "x509", "-noout", "-in", certificate, "-out", scratch};
+  std::vector<std::string> arguments{*openssl, kind, "-noout", "-in", certificate, "-out", scratch};
   arguments.insert(arguments.end(), questions.begin(), questions.end());
   const Status done = run_program(arguments);
   std::ifstream file(scratch);
@@ -282,6 +283,16 @@ Status Authority::list_revoked() const {
   return done.is_success() ? publish(file(".crl")) : done;
 }
 
+// Who revokes meanwhile writes it anyway.
+Result<bool> Authority::mend_list() const {
+  const AuthorityLock lock(dir_, name_, false);
+  if (!lock.is_held() || !fs::exists(file(".crl")) || !is_clock_set(RealClock().wall())) return false;
+  const Result<std::string> begin = not_valid_until(file(".crl"));
+  if (!begin || begin->empty()) return begin ? Result<bool>(false) : begin.error();
+  const Status listed = list_revoked();
+  return listed.is_success() ? Result<bool>(true) : listed;
+}
+
 Status Authority::run(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), openssl_);
   const Status done = run_program(arguments);
@@ -293,6 +304,24 @@ Result<bool> expires_within(const std::string& certificate, std::int64_t seconds
   if (!openssl) return openssl.error();
   return !run_program({*openssl, "x509", "-noout", "-in", certificate, "-checkend", std::to_string(seconds)})
               .is_success();
+}
+
+// "notBefore=Nov 25 12:00:00 2026 GMT", or "Last Update: Nov 25 12:00:00 2026 GMT" in the text of a list.
+Result<std::string> not_valid_until(const std::string& file) {
+  const bool is_list = file.ends_with(".crl");
+  const Result<std::string> told = is_list ? told_of(file, {"-text"}, "crl") : told_of(file, {"-startdate"});
+  if (!told) return told.error();
+  const std::string label = is_list ? "Last Update: " : "notBefore=";
+  const std::size_t at = told->find(label);
+  std::tm begin{};
+  if (at == std::string::npos ||
+      ::strptime(told->c_str() + at + label.size(), "%b %e %H:%M:%S %Y", &begin) == nullptr) {
+    return Status::error(file + ": no beginning of its validity");
+  }
+  if (Millis{::timegm(&begin)} * 1000 <= RealClock().wall()) return std::string();
+  char text[32] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &begin);
+  return std::string(text);
 }
 
 // The program exits 0 whatever the answer is.

@@ -51,6 +51,8 @@ class Authority {
   bool has_too_many(const std::string& name) const { return count_earlier(name) >= kEarlierMax; }
   // Makes all certificates of the name invalid. Does nothing if none was issued to it.
   Status revoke(const std::string& name) const;
+  // Writes the list of what is revoked again if that is not valid yet (not_valid_until). True: it was, and is mended.
+  Result<bool> mend_list() const;
   // Whether it has issued a certificate to the name that is not revoked.
   bool has_issued(const std::string& name) const;
 
@@ -81,6 +83,11 @@ class Authority {
 
 // Whether the certificate in the file is valid for less than this, or cannot be read.
 Result<bool> expires_within(const std::string& certificate, std::int64_t seconds);
+
+// When this certificate (.crt) or list of revoked ones (.crl) begins to be valid, for people, if that is yet to come:
+// it was made while this machine's clock was ahead, and everybody whose clock is right refuses it. Empty: it is valid,
+// or has been.
+Result<std::string> not_valid_until(const std::string& file);
 
 inline constexpr std::int64_t kCertificateDays = 1826;
 

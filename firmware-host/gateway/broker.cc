@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,6 +28,8 @@ constexpr Millis kRestartMin = 200;
 constexpr Millis kRestartMax = 30'000;
 constexpr Millis kProvenAfter = 60'000;  // a broker that ran this long resets the backoff
 constexpr Millis kRenewalEvery = 24 * 3600 * 1'000;
+constexpr Millis kClockLookEvery = 30'000;
+constexpr Millis kClockJump = 60'000;  // less is put right gradually, or does no harm
 constexpr std::size_t kLineMax = 1'000;
 constexpr std::uint64_t kMemoryMin = 64 << 20;
 
@@ -115,12 +118,37 @@ Status Broker::settle_tls() {
   }
   const Result<bool> settled = settle_server_certificate(file("tls"), names_of_machine(options_.names));
   if (!settled) return settled.error();
+  if (*settled) log_.write(Level::info, "the broker has a new certificate", {});
+  mend_revocations();
+  judge_authority();
+  clock_offset_ = clock_.wall() - clock_.now();
   renewal_ = timers_.at(clock_.now() + kRenewalEvery, [this] { renew_certificate(); });
+  clock_watch_ = timers_.at(clock_.now() + kClockLookEvery, [this] { watch_clock(); });
   return Status::ok();
+}
+
+// What was made while the clock was wrong is of no use once it is right.
+void Broker::watch_clock() {
+  clock_watch_ = timers_.at(clock_.now() + kClockLookEvery, [this] { watch_clock(); });
+  const Millis offset = clock_.wall() - clock_.now();
+  if (std::abs(offset - clock_offset_) < kClockJump) return;
+  clock_offset_ = offset;
+  log_.write(Level::info, "the clock was set; looking at the certificates", {});
+  timers_.cancel(renewal_);
+  renew_certificate();
+}
+
+void Broker::judge_authority() {
+  std::string problem = problem_of_authority(file("tls"));
+  if (!problem.empty() && problem != certificate_problem_) {
+    log_.write(Level::error, "devices do not accept the broker's certificate", {{"why", problem}});
+  }
+  certificate_problem_ = std::move(problem);
 }
 
 void Broker::renew_certificate() {
   renewal_ = timers_.at(clock_.now() + kRenewalEvery, [this] { renew_certificate(); });
+  judge_authority();
   const Result<bool> renewed = settle_server_certificate(file("tls"), names_of_machine(options_.names));
   if (!renewed) {
     log_.write(Level::error, "cannot renew the broker's certificate", {{"error", renewed.error().message()}});
@@ -128,6 +156,19 @@ void Broker::renew_certificate() {
     log_.write(Level::info, "the broker has a new certificate", {});
     if (pid_ != 0) ::kill(pid_, SIGHUP);  // sessions go on
   }
+  // It keeps earlier lists when it reads a new one, and the latest that is valid counts: that one, once its time comes.
+  if (mend_revocations() && pid_ != 0) ::kill(pid_, SIGTERM);
+}
+
+// True: the list is another one.
+bool Broker::mend_revocations() {
+  const Result<bool> mended = settle_revocations(file("tls"));
+  if (!mended) {
+    log_.write(Level::error, "cannot write the list of revoked certificates", {{"error", mended.error().message()}});
+  } else if (*mended) {
+    log_.write(Level::warn, "the list of revoked certificates was made while the clock was ahead; it is valid now", {});
+  }
+  return mended && *mended;
 }
 
 // Reuses the last ports if possible, because agents are configured with them.
@@ -289,6 +330,7 @@ void Broker::schedule_restart(const std::string& why) {
 void Broker::stop() {
   timers_.cancel(restart_);
   timers_.cancel(renewal_);
+  timers_.cancel(clock_watch_);
   if (pid_ == 0) return;
   ::kill(pid_, SIGTERM);
   if (!wait_for_exit(exit_->fd(), kStopPatience)) ::kill(pid_, SIGKILL);

@@ -59,6 +59,9 @@ class Broker {
   // Names of all accounts of nodes. Valid after start().
   std::vector<std::string> nodes() const;
 
+  // Why devices refuse its certificate, and berthd cannot mend that; empty: nothing is known.
+  const std::string& certificate_problem() const { return certificate_problem_; }
+
   // Valid after start().
   int port() const { return port_; }
   int local_port() const { return local_port_; }
@@ -72,6 +75,9 @@ class Broker {
   Status write_passwords(const std::string& name, bool of_devices);
   Status settle_tls();
   void renew_certificate();
+  bool mend_revocations();
+  void watch_clock();
+  void judge_authority();
   Status write_files();
   Status choose_ports();
   void end_leftover();
@@ -101,6 +107,9 @@ class Broker {
   int failures_ = 0;
   Timers::Id restart_ = 0;
   Timers::Id renewal_ = 0;
+  Timers::Id clock_watch_ = 0;
+  Millis clock_offset_ = 0;  // of the wall clock, when the certificates were looked at last
+  std::string certificate_problem_;
 };
 
 }  // namespace berth

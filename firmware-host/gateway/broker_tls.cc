@@ -109,10 +109,32 @@ Result<bool> settle_server_certificate(const std::string& dir, const std::vector
     const std::set<std::string> needs = parts_of(subject_names(all));
     const Result<bool> is_ending = expires_within(certificate, kRenewBeforeSeconds);
     if (!is_ending) return is_ending.error();
-    if (!*is_ending && std::includes(has.begin(), has.end(), needs.begin(), needs.end())) return false;
+    const Result<std::string> begin = not_valid_until(certificate);
+    if (!begin) return begin.error();
+    const bool is_valid = !*is_ending && begin->empty();
+    if (is_valid && std::includes(has.begin(), has.end(), needs.begin(), needs.end())) return false;
   }
   if (const Status issued = issue_and_record(*authority, dir, all); !issued.is_success()) return issued;
   return true;
+}
+
+Result<bool> settle_revocations(const std::string& dir) {
+  const Result<Authority> authority = Authority::open(dir, "ca");
+  if (!authority) return authority.error();
+  return authority->mend_list();
+}
+
+std::string problem_of_authority(const std::string& dir) {
+  const std::string certificate = dir + "/ca.crt";
+  if (!fs::exists(certificate) || !is_clock_set(RealClock().wall())) return {};
+  const Result<std::string> begin = not_valid_until(certificate);
+  if (!begin) return begin.error().message();
+  if (begin->empty()) return {};
+  return "the authority " + certificate + " is valid from " + *begin +
+         " only: it was made while this machine's clock was ahead, and devices whose clocks are right refuse it; set "
+         "the "
+         "clock, or move " +
+         dir + " away and enroll all devices again with --replace";
 }
 
 Result<bool> add_server_name(const std::string& dir, const std::string& name) {

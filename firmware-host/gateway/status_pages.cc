@@ -84,6 +84,7 @@ std::vector<HealthCheck> StatusPages::ready() const {
   checks.push_back({"broker", std::move(is.broker)});
   checks.push_back({"leadership", leadership_.why_waiting()});
   checks.push_back({"synced", std::move(is.synced)});
+  if (certificates_) checks.push_back({"certificates", certificates_()});
   return checks;
 }
 

@@ -1,6 +1,7 @@
 // The HTTP pages of berthd: /healthz, /livez and /readyz in kube-scheduler's format, /configz, /metrics.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ class StatusPages {
   // `config`: the document of /configz. All must outlive this object.
   StatusPages(const Clock& clock, Timers& timers, Gateway& gateway, const Leadership& leadership, Json config);
   ~StatusPages();
+  // Adds a check to /readyz: why devices cannot connect though all else is well; empty: they can.
+  void add_certificates(std::function<std::string()> problem) { certificates_ = std::move(problem); }
   StatusPages(const StatusPages&) = delete;
   StatusPages& operator=(const StatusPages&) = delete;
 
@@ -45,6 +48,7 @@ class StatusPages {
   Gateway& gateway_;
   const Leadership& leadership_;
   Json config_;
+  std::function<std::string()> certificates_;
   Timers::Id tick_ = 0;
   Millis ticked_;
 };

@@ -16,6 +16,7 @@ from fleet import EmbeddedFleet
 from manifests import pod
 from programs import Program, program_path
 from test_broker_access import admits
+from test_status_pages import get
 from waiting import wait_until
 
 
@@ -402,10 +403,15 @@ time_t time(time_t *out) {
 DAY = 86_400
 
 
-def test_a_device_whose_clock_is_not_set_judges_expiry_by_the_time_that_the_gateway_tells(secured, monkeypatch):
-    library = secured.folder / "clock.so"
+def build_clock(folder):
+    library = folder / "clock.so"
     library.with_suffix(".c").write_text(CLOCK, encoding="utf-8")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, library.with_suffix(".c"), "-ldl"], check=True)
+    return library
+
+
+def test_a_device_whose_clock_is_not_set_judges_expiry_by_the_time_that_the_gateway_tells(secured, monkeypatch):
+    library = build_clock(secured.folder)
     monkeypatch.setenv("LD_PRELOAD", str(library))
     secured.start_gateway()
     succeed(secured.enroll("n1"))
@@ -444,6 +450,42 @@ def test_a_device_whose_clock_is_not_set_judges_expiry_by_the_time_that_the_gate
     present(valid)
     started = len(agent.output())
     wait_until(lambda: "mqtt link up" in agent.output()[started:], "a connection with the valid certificate")
+
+
+def test_what_was_made_while_the_clock_was_ahead_is_made_again(secured, monkeypatch):
+    library = build_clock(secured.folder)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    secured.start_gateway()
+    for name in ("n1", "n2"):
+        succeed(secured.enroll(name))
+    first = (secured.tls / "server.crt").read_bytes()
+    secured.programs["berthd"].stop()
+    monkeypatch.setenv("BERTH_CLOCK_AHEAD", str(4 * 365 * DAY))
+    secured.restart("berthd")
+    secured.wait_broker()
+    succeed(secured.revoke("n2"))
+    assert (secured.tls / "server.crt").read_bytes() != first
+    secured.programs["berthd"].stop()
+    monkeypatch.setenv("BERTH_CLOCK_AHEAD", "0")
+    secured.restart("berthd")
+    secured.wait_broker()
+    assert "the list of revoked certificates was made while the clock was ahead" in secured.programs["berthd"].output()
+    secured.start_device("n1")
+    secured.wait_node("n1")
+    assert not secured.admits("n2")
+
+
+def test_an_authority_made_while_the_clock_was_ahead_is_named(secured, monkeypatch):
+    library = build_clock(secured.folder)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    monkeypatch.setenv("BERTH_CLOCK_AHEAD", str(4 * 365 * DAY))
+    secured.start_gateway()
+    secured.programs["berthd"].stop()
+    monkeypatch.setenv("BERTH_CLOCK_AHEAD", "0")
+    secured.restart("berthd")
+    secured.wait_broker()
+    assert "valid only from" in secured.ctl("status", "--state-dir", secured.state_dir("berthd"), check=False).stdout
+    assert "[-]certificates failed: the authority" in get(secured, "/readyz")[1]
 
 
 def test_a_device_judges_expiry_by_a_time_that_has_come_if_its_clock_is_behind(secured):

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "firmware-host/gateway/authority.h"
 #include "firmware-host/gateway/broker_process.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
+#include "tests/unit/hand_clock.h"
 #include "tests/unit/transports/mosquitto_child.h"
 #include "transports/mqtt.h"
 
@@ -121,6 +123,28 @@ TEST_F(BrokerTest, AcceptsConfiguredIdentitiesOnly) {
   auto nobody = client(*broker, "");
   ASSERT_TRUE(run_until([&] { return nobody->log.has("check username and password"); })) << nobody->log.text;
   EXPECT_EQ(nobody->links, "");
+}
+
+TEST_F(BrokerTest, WhatWasMadeWhileTheClockWasAheadIsMadeAgainOnceItIsSet) {
+  BrokerOptions secured = options();
+  secured.listen = "0.0.0.0";
+  HandClock clock;
+  Timers timers;
+  Broker broker(loop_.context(), clock, timers, log_, secured);
+  const Status started = broker.start();
+  ASSERT_TRUE(started.is_success()) << started.message();
+  const std::string tls = directory_.file("broker/tls");
+  ASSERT_TRUE(run_program({*find_program("openssl"), "ca", "-config", tls + "/ca.cnf", "-gencrl", "-crl_lastupdate",
+                           "20990101000000Z", "-crl_nextupdate", "21000101000000Z", "-out", tls + "/ca.crl"})
+                  .is_success());
+  clock.now_ms += 30'000;
+  timers.run_due(clock.now_ms);
+  EXPECT_NE(*not_valid_until(tls + "/ca.crl"), "") << "nobody has set the clock";
+  clock.booted_ms -= 3'600'000;
+  clock.now_ms += 30'000;
+  timers.run_due(clock.now_ms);
+  EXPECT_EQ(*not_valid_until(tls + "/ca.crl"), "");
+  EXPECT_TRUE(log_.has("the list of revoked certificates was made while the clock was ahead")) << log_.text;
 }
 
 TEST_F(BrokerTest, NoDeviceEndsASessionByItsClientId) {

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "firmware-host/gateway/broker_process.h"
+#include "firmware-host/gateway/broker_tls.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
 #include "tests/unit/transports/mosquitto_child.h"
@@ -37,6 +38,30 @@ class CertificateAuthorityTest : public testing::Test {
     });
     if (!outcome) EXPECT_TRUE(loop_.run().is_success());
     return *outcome;
+  }
+  // <name>.crt again, of the same key; `by`: whether another one signs it.
+  void make_valid_from_2099(const std::string& name, const std::vector<std::string>& by) {
+    const std::string openssl = *find_program("openssl"), own = directory_.file("signing");
+    fs::create_directory(own);
+    std::ofstream(own + "/index") << "";
+    std::ofstream(own + "/serial") << "1000\n";
+    std::ofstream(own + "/cnf") << "[ca]\ndefault_ca=own\n[own]\npolicy=any\ndefault_md=sha256\nunique_subject=no\n"
+                                << "database=" << own << "/index\nserial=" << own << "/serial\nnew_certs_dir=" << own
+                                << "\n[any]\ncommonName=supplied\n";
+    ASSERT_TRUE(run_program({openssl, "req", "-new", "-key", dir_ + "/" + name + ".key", "-subj", "/CN=berth " + name,
+                             "-out", own + "/request"})
+                    .is_success());
+    std::vector<std::string> sign{openssl,      "ca",
+                                  "-config",    own + "/cnf",
+                                  "-batch",     "-notext",
+                                  "-in",        own + "/request",
+                                  "-keyfile",   dir_ + "/ca.key",
+                                  "-out",       dir_ + "/" + name + ".crt",
+                                  "-startdate", "20990101000000Z",
+                                  "-enddate",   "21100101000000Z"};
+    sign.insert(sign.end(), by.begin(), by.end());
+    const Status done = run_program(sign);
+    ASSERT_TRUE(done.is_success()) << done.message();
   }
   // As if the last renewal was so many hours ago.
   void age(int hours) {
@@ -179,6 +204,32 @@ TEST(CertificateAuthorityEnd, LeavesNoProcessAndCallsNothing) {
   }
   EXPECT_EQ(timers.next(), std::nullopt);
   EXPECT_TRUE(AuthorityLock(dir, "ca", false).is_held());
+}
+
+// What is made while the clock is ahead. The list is as if it was written in 2099.
+TEST_F(CertificateAuthorityTest, AListOfRevokedOnesThatIsNotValidYetIsWrittenAgain) {
+  const std::string list = dir_ + "/ca.crl";
+  EXPECT_EQ(*not_valid_until(list), "");
+  EXPECT_FALSE(*authority_->mend_list());
+  ASSERT_TRUE(run_program({*find_program("openssl"), "ca", "-config", dir_ + "/ca.cnf", "-gencrl", "-crl_lastupdate",
+                           "20990101000000Z", "-crl_nextupdate", "21000101000000Z", "-out", list})
+                  .is_success());
+  EXPECT_EQ(*not_valid_until(list), "2099-01-01 00:00:00Z");
+  EXPECT_TRUE(*settle_revocations(dir_));
+  EXPECT_EQ(*not_valid_until(list), "");
+}
+
+TEST_F(CertificateAuthorityTest, CertificatesThatAreNotValidYetAreMadeAgainAndAnAuthorityIsNamed) {
+  EXPECT_EQ(problem_of_authority(dir_), "");
+  ASSERT_TRUE(*settle_server_certificate(dir_, {"gateway"}));
+  EXPECT_FALSE(*settle_server_certificate(dir_, {"gateway"}));
+  make_valid_from_2099("server", {"-cert", dir_ + "/ca.crt"});
+  EXPECT_EQ(*not_valid_until(dir_ + "/server.crt"), "2099-01-01 00:00:00Z");
+  EXPECT_TRUE(*settle_server_certificate(dir_, {"gateway"}));
+  EXPECT_EQ(*not_valid_until(dir_ + "/server.crt"), "");
+  make_valid_from_2099("ca", {"-selfsign"});
+  EXPECT_NE(problem_of_authority(dir_).find("is valid from 2099-01-01 00:00:00Z only"), std::string::npos)
+      << problem_of_authority(dir_);
 }
 
 }  // namespace

@@ -90,6 +90,17 @@ TEST_F(StatusPagesTest, ReportsADamagedStoreSetAsideWhileReady) {
   pages.reset();
 }
 
+TEST_F(StatusPagesTest, IsNotReadyWhileDevicesRefuseTheBrokersCertificate) {
+  start_connected();
+  open();
+  std::string problem = "valid from 2099 only";
+  pages->add_certificates([&] { return problem; });
+  EXPECT_EQ(get("/readyz/certificates").body, "[-]certificates failed: valid from 2099 only\nreadyz check failed\n");
+  problem.clear();
+  EXPECT_EQ(get("/readyz").body, "ok");
+  pages.reset();
+}
+
 TEST_F(StatusPagesTest, ALateLoopIsNotLive) {
   start_connected();
   open();
