@@ -5,6 +5,7 @@ import os
 import re
 from pathlib import Path
 
+import pytest
 from device import FakeDevice
 from hostile import Flood
 from manifests import pod
@@ -48,6 +49,24 @@ def test_a_device_that_offers_more_than_the_limits_gets_no_pod(fleet):
         assert not [r for r in device.asked if r["type"] == "PreBind"]
         device.publish_state(allocatable={"cpu": "2", "memory": "512Mi", "pods": "20"})
         wait_until(lambda: not condition(fleet, "liar", "Quarantined"), "the end of the quarantine")
+
+
+@pytest.mark.parametrize("answer", [None, {"type": "Rejected", "reason": "I do not like it"}], ids=["silent", "rejects"])
+def test_a_device_that_draws_every_pod_and_takes_none_is_passed_over(fleet, tmp_path, answer):
+    config = tmp_path / "berthd.yaml"
+    config.write_text("promise_limit_seconds: 2\nnode_limits: {cpu: 200000}\n", encoding="utf-8")
+    fleet.start_gateway(extra=["--config", config])
+    fleet.start_agent("n1")
+    fleet.wait_node("n1")
+    with liar(fleet, {"PreBind": lambda request: answer}, allocatable={"cpu": "100000", "memory": "64Gi", "pods": "100"}) as device:
+        fleet.wait_node("liar")
+        names = [f"web-{number}" for number in range(5)]
+        fleet.apply(*(pod(name) for name in names))
+        device.wait_asked("PreBind")
+        for name in names:
+            fleet.wait_running(name, node="n1")
+        fleet.apply(pod("after"))
+        fleet.wait_running("after", node="n1")
 
 
 def test_a_device_that_lists_slots_nobody_gave_under_ever_new_incarnations_fills_no_store(fleet, tmp_path):

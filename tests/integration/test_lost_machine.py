@@ -162,6 +162,36 @@ def wait_places(fleet, *nodes):
     wait_until(lambda: sorted({where.node for where in workloads(fleet.name)}) == list(nodes), f"workloads on {nodes}")
 
 
+@pytest.mark.parametrize("stays, node", [("older", "n2"), ("newer", "n1"), ("ask", None)])
+def test_of_two_pods_of_a_name_that_a_lost_machine_left_the_configured_one_stays(machine, marks, stays, node):
+    with machine.config.open("a", encoding="utf-8") as config:
+        config.write(f"same_name: {stays}\n")
+    machine.start_gateway()
+    machine.start_agent("n2")
+    machine.wait_node("n2")
+    machine.apply(counted_pod("web", marks / "old"))
+    machine.wait_running("web", node="n2")
+    machine.kill("n2")
+    replace_machine(machine)
+    machine.start_agent("n1")
+    machine.wait_node("n1")
+    machine.apply(counted_pod("web", marks / "new"))  # nothing has told the new machine of n2
+    machine.wait_running("web", node="n1")
+    machine.restart("n2")
+    if node:
+        wait_places(machine, node)
+        wait_until(lambda: re.search(rf"^web +Running +{node} ", machine.ctl("get", "pods").stdout, re.M), "the pod that stays")
+        assert "Orphan" not in machine.ctl("get", "pods").stdout
+    else:
+        wait_until(lambda: "Orphan" in machine.ctl("get", "pods").stdout, "the question")
+        wait_status(machine, "^ready +yes$")
+        assert {where.node for where in workloads(machine.name)} == {"n1", "n2"}
+        machine.ctl("adopt", "pod", "web", "--node", "n2")
+        wait_places(machine, "n2")
+    assert starts("web", marks / "old") == 1
+    assert starts("web", marks / "new") == 1
+
+
 def test_an_orphan_is_shown_and_kept_in_place_of_the_newer_pod(machine, marks):
     orphan_on_n2(machine, marks)
     shown = machine.ctl("get", "pods").stdout
