@@ -7,6 +7,7 @@ mosquitto on loopback with a memory limit of 64 MiB, berthd, one honest agent an
 (tests/integration/hostile.py) as fast as the broker takes them. In the first sixth of the time the device uses up what it may
 change (ten states); in the second nothing else happens, and what the store writes is flash that the device costs; then a pod
 of the honest node is applied once a second, whose time ends when the status Running is at the broker.
+Connections under the client ids of others are made to the embedded broker, with its limit: only there the device cannot choose.
 Limits: 2 s for a pod, no flash, 8 MiB of the gateway's memory, 64 MiB of the broker's.
 """
 
@@ -22,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
 import programs  # noqa: E402
 from broker import Broker, Client  # noqa: E402
 from device import FakeDevice  # noqa: E402
-from fleet import Fleet  # noqa: E402
-from hostile import LIES, Flood, tell  # noqa: E402
+from fleet import EmbeddedFleet, Fleet  # noqa: E402
+from hostile import LIES, TAKEOVER, Flood, take_over, tell  # noqa: E402
 from manifests import pod  # noqa: E402
-from test_liars import condition  # noqa: E402
+from test_liars import broker_memory, condition  # noqa: E402
 from test_memory import MIB, resident  # noqa: E402
 from test_status_pages import metric  # noqa: E402
 from waiting import wait_until  # noqa: E402
@@ -49,6 +50,39 @@ def start_pods(fleet, watch, end):
     return spans
 
 
+def measure_takeover(folder, seconds):
+    """Likewise with the embedded broker, which alone decides on client ids: the account of n2 lies."""
+    fleet = EmbeddedFleet(folder, ["n1", "n2"])
+    with fleet.config.open("a", encoding="utf-8") as config:
+        config.write(f"embedded_broker: {{memory_limit_bytes: {BROKER_BYTES}}}\n")
+    told, watch = [], None
+    try:
+        fleet.start("n1", capacity={"cpu": "64", "memory": "64Gi", "pods": "500"})
+        fleet.close_observer()
+        watch = fleet.client("observer")
+        watch.subscribe(fleet.topic("nodes/n1/pods/#"))
+        memory = resident(fleet.programs["berthd"])
+        end = time.monotonic() + seconds
+        telling = threading.Thread(target=lambda: told.append(take_over(fleet, "n2", lambda _: time.monotonic() < end)))
+        telling.start()
+        flash, spans = measure_pods(fleet, watch, seconds, end)
+        telling.join()
+        return {"messages": sum(told), "pods": len(spans), "longest_s": max(spans), "flash": flash,
+                "memory": resident(fleet.programs["berthd"]) - memory, "broker": broker_memory(fleet)}
+    finally:
+        if watch:
+            watch.close()
+        fleet.stop()
+
+
+def measure_pods(fleet, watch, seconds, end):
+    """Returns what the store writes while nothing else happens, and the seconds that each pod took to run."""
+    time.sleep(seconds / 6)
+    before = metric(fleet, WRITTEN)
+    time.sleep(seconds / 6)
+    return metric(fleet, WRITTEN) - before, start_pods(fleet, watch, end)
+
+
 def measure(folder, lie, seconds):
     """lie: None for the idle twin. Returns the figures of one line."""
     broker = Broker(folder / "broker", config=f"memory_limit {BROKER_BYTES}\n").start()
@@ -69,11 +103,7 @@ def measure(folder, lie, seconds):
         if lie in LIES:
             telling = threading.Thread(target=lambda: told.append(tell(device, lie, lambda _: time.monotonic() < end)))
             telling.start()
-        time.sleep(seconds / 6)
-        before = metric(fleet, WRITTEN)
-        time.sleep(seconds / 6)
-        flash = metric(fleet, WRITTEN) - before
-        spans = start_pods(fleet, watch, end)
+        flash, spans = measure_pods(fleet, watch, seconds, end)
         if telling:
             telling.join()
         return {"messages": sum(told) or len(device.asked), "pods": len(spans), "longest_s": max(spans), "flash": flash,
@@ -89,7 +119,7 @@ def measure(folder, lie, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--lie", choices=[*LIES, SLOTS], action="append", help="only this one")
+    parser.add_argument("--lie", choices=[*LIES, SLOTS, TAKEOVER], action="append", help="only this one")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
     exceeded = []
@@ -97,8 +127,10 @@ def main():
         before = programs.children()
         print("| lie | messages | pods | longest start, s | gateway, MiB more | flash, bytes | broker, MiB |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
-        for number, lie in enumerate((None, *(options.lie or [*LIES, SLOTS]))):
-            figures = measure(Path(folder) / str(number), lie, options.seconds)
+        for number, lie in enumerate((None, *(options.lie or [*LIES, SLOTS, TAKEOVER]))):
+            own = Path(folder) / str(number)
+            own.mkdir()
+            figures = measure_takeover(own, options.seconds) if lie == TAKEOVER else measure(own, lie, options.seconds)
             programs.end_children_since(before)
             print(f"| {lie or 'none'} | {figures['messages']:,} | {figures['pods']} | {figures['longest_s']:.2f} | "
                   f"{figures['memory'] / MIB:.1f} | {figures['flash']:.0f} | {figures['broker'] / MIB:.0f} |", flush=True)

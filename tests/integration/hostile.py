@@ -1,10 +1,13 @@
 """A device that lies at full speed: what it says, and the flood."""
 
+import contextlib
 import itertools
 import json
+import socket
 import threading
 
 from device import FakeDevice
+from mqtt_packets import variable_length
 from waiting import patience, wait_until
 
 BATCH = 100  # messages between two acknowledgements
@@ -79,10 +82,53 @@ def huge_term(device, number):
     return device.fleet.topic(f"gateways/{gateway}/answers/{device.node}"), answer, False
 
 
+def forged_proof(device, number):
+    """A rollback of the gateway that nobody's key has proven: of its own store, and of another one."""
+    asked = next((request for request in reversed(device.asked) if request["type"] == "List"), {})
+    term = int(asked.get("term", "1")) + 1 + number
+    store = asked.get("storeId", "lie") if number % 2 else "lie"
+    proof = f"{term}.{number:032x}" if number % 3 else asked.get("proof", "1.lie")
+    answer = {"type": "Superseded", "incarnation": device.incarnation, "term": str(term), "storeId": store, "proof": proof}
+    return device.fleet.topic(f"gateways/{asked.get('gateway', 'gw')}/answers/{device.node}"), answer, False
+
+
+def renewal(device, number):
+    text = f"-----BEGIN CERTIFICATE REQUEST-----\n{number:064x}\n-----END CERTIFICATE REQUEST-----\n"
+    answer = {"type": "Renew", "incarnation": device.incarnation, "request": text}
+    return device.fleet.topic(f"gateways/gw/answers/{device.node}"), answer, False
+
+
 # By what is said: makes the message of this number, (topic, payload, retained).
 LIES = {"states that change": changing_state, "host name of another": another_host_name,
         "100,000 CPUs": much_capacity, "new incarnations": new_incarnation, "statuses of nobody's pods": junk_status,
-        "large retained statuses": large_retained_status, "malformed messages": malformed, "huge terms": huge_term}
+        "large retained statuses": large_retained_status, "malformed messages": malformed, "huge terms": huge_term,
+        "forged proofs": forged_proof, "requests for certificates": renewal}
+TAKEOVER = "connections under the client ids of others"  # with the device's own account
+
+
+ACCEPTED = b"\x20\x02\x00\x00"  # CONNACK
+
+
+def connect_packet(client_id, account, password):
+    texts = b"".join(len(text).to_bytes(2, "big") + text.encode() for text in (client_id, account, password))
+    body = b"\x00\x04MQTT\x04\xc2\x00\x3c" + texts  # 3.1.1; user name, password, clean session; keepalive 60 s
+    return bytes([0x10]) + variable_length(len(body)) + body
+
+
+def take_over(fleet, account, goes_on):
+    """Connects to each port of an embedded broker while goes_on(number of connections), under the client ids of the
+    others; returns how many were accepted. The local port refuses the account of a device."""
+    password = fleet.broker_file(f"password/{account}")
+    ids = ["n1", f"berth-{fleet.name}-n1", fleet.gateway_name, f"berth-{fleet.name}-gateway-{fleet.gateway_name}", "operator"]
+    accepted = 0
+    for number in itertools.count():
+        if not goes_on(number):
+            break
+        with contextlib.suppress(ConnectionError), \
+                socket.create_connection(("127.0.0.1", (fleet.devices_port, fleet.port)[number % 2]), patience()) as link:
+            link.sendall(connect_packet(ids[number % len(ids)], account, password))
+            accepted += link.recv(4) == ACCEPTED
+    return accepted
 
 
 def tell(device, lie, goes_on):

@@ -3,7 +3,7 @@ gateway grows with the number of messages. `tests/bench/hostile.py` measures a m
 
 import pytest
 from device import FakeDevice
-from hostile import LIES, tell
+from hostile import LIES, take_over, tell
 from manifests import pod
 from test_memory import resident
 from test_status_pages import metric
@@ -30,3 +30,18 @@ def test_one_lie_after_another_harms_nobody(fleet, lie):
         assert resident(fleet.programs["berthd"]) - memory < MEMORY_BYTES
     finally:
         device.close()
+
+
+def test_connections_under_the_client_ids_of_others_end_nobodys_session(embedded):
+    embedded.start("n1")
+    embedded.client("n2").close()  # its account is all that the device has
+    links = metric(embedded, "berth_broker_connections_total")
+    written = metric(embedded, "berth_store_bytes_written_total")
+    memory = resident(embedded.programs["berthd"])
+    assert take_over(embedded, "n2", lambda number: number < 600) == 300
+    embedded.apply(pod("after", nodeSelector={"kubernetes.io/hostname": "n1"}))
+    embedded.wait_running("after", node="n1")
+    assert metric(embedded, "berth_broker_connections_total") == links
+    assert embedded.programs["n1"].output().count("mqtt link up") == 1
+    assert metric(embedded, "berth_store_bytes_written_total") - written < STORE_BYTES
+    assert resident(embedded.programs["berthd"]) - memory < MEMORY_BYTES
