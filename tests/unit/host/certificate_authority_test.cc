@@ -36,7 +36,9 @@ class CertificateAuthorityTest : public testing::Test {
       if (outcome) loop_.stop();
       return Status::ok();
     });
-    if (!outcome) EXPECT_TRUE(loop_.run().is_success());
+    if (!outcome) {
+      EXPECT_TRUE(loop_.run().is_success());
+    }
     return *outcome;
   }
   // <name>.crt again, of the same key; `by`: whether another one signs it.
