@@ -1,8 +1,9 @@
 // SlotPool: objects that keep their index from take() to give_back(), so that a KeyIndex can refer to them. Released
-// indices are reused.
+// indices are reused. Slots do not move: a pool that grows leaves no holes in the heap, and no room in advance.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <vector>
 
 #include "core/key_index.h"
@@ -14,8 +15,7 @@ class SlotPool {
  public:
   using Index = KeyIndex::Index;
 
-  void reserve(std::size_t slots) { slots_.reserve(slots); }
-  // The slot holds T{}. Invalidates references to other slots.
+  // The slot holds T{}. References to other slots stay valid.
   Index take() {
     if (free_.empty()) {
       slots_.emplace_back();
@@ -40,7 +40,7 @@ class SlotPool {
   auto end() const { return slots_.end(); }
 
  private:
-  std::vector<T> slots_;
+  std::deque<T> slots_;
   std::vector<Index> free_;
 };
 

@@ -24,7 +24,10 @@ Live::Record Live::add() {
   const Record record = records_.take();
   records_[record].key_at = static_cast<std::uint32_t>(keys_.size());
   records_[record].key_bytes = static_cast<std::uint16_t>(id_.size());
-  keys_ += id_;
+  // By an eighth, not twice: all keys together are large.
+  const std::size_t needed = keys_.size() + id_.size();
+  if (needed > keys_.capacity()) keys_.reserve(needed + needed / 8);
+  keys_.insert(keys_.end(), id_.begin(), id_.end());
   index_.insert(id_, record);
   return record;
 }
@@ -39,11 +42,12 @@ void Live::forget(Record record) {
 }
 
 void Live::close_gaps() {
-  std::string keys;
+  std::vector<char> keys;
   keys.reserve(keys_.size() - gaps_);
   for (Location& entry : records_) {
     const std::size_t at = keys.size();
-    keys.append(keys_, entry.key_at, entry.key_bytes);
+    const std::string_view key = text_at(entry);
+    keys.insert(keys.end(), key.begin(), key.end());
     entry.key_at = static_cast<std::uint32_t>(at);
   }
   keys_ = std::move(keys);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/key_index.h"
 #include "core/slot_pool.h"
@@ -45,18 +46,19 @@ class Live {
   bool is_live(Record record) const { return records_[record].key_bytes > 0; }
   const Location& location(Record record) const { return records_[record]; }
   // The table's number as a byte, then the key. Valid until the next note().
-  std::string_view id(Record record) const {
-    return {keys_.data() + records_[record].key_at, records_[record].key_bytes};
-  }
+  std::string_view id(Record record) const { return text_at(records_[record]); }
 
  private:
+  std::string_view text_at(const Location& location) const {
+    return {keys_.data() + location.key_at, location.key_bytes};
+  }
   Record find(const ChangeView& change);
   Record add();
   void forget(Record record);
   void close_gaps();
 
-  std::string id_;    // of the change that find() last looked up
-  std::string keys_;  // all keys, one after the other, with gaps
+  std::string id_;          // of the change that find() last looked up
+  std::vector<char> keys_;  // all keys, one after the other, with gaps
   std::size_t gaps_ = 0;
   SlotPool<Location> records_;
   KeyIndex index_;

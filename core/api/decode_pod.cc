@@ -54,7 +54,7 @@ void read_used_claims(FieldReader& reader, const Pod& pod) {
   reader.read_each("claims", [&pod](FieldReader& used) {
     std::string name;
     if (!used.require("name", kDnsLabelForm) || !used.read_string("name", name)) return;
-    const auto& claims = pod.resource_claims.get();
+    const auto& claims = pod.rare->resource_claims;
     const bool known = std::any_of(claims.begin(), claims.end(),
                                    [&name](const PodResourceClaim& claim) { return claim.name == name; });
     if (!known) used.rule("name", "no claim of spec.resourceClaims is called \"" + name + "\"");
@@ -63,15 +63,18 @@ void read_used_claims(FieldReader& reader, const Pod& pod) {
 
 // Pod-level resources (core/v1 validation, validatePodResources).
 void read_pod_resources(FieldReader& reader, Pod& pod) {
-  read_requests_and_limits(reader, pod.requests, pod.limits);
+  ResourceList limits;
+  read_requests_and_limits(reader, pod.requests, limits);
   if (reader.has("claims")) reader.rule("claims", "not allowed at pod level; set them on the containers");
-  for (const auto& [key, list] : {std::pair("requests", &pod.requests), std::pair("limits", &pod.limits)}) {
+  const ResourceList& requests = pod.requests.get();
+  for (const auto& [key, list] : {std::pair("requests", &requests), std::pair("limits", &std::as_const(limits))}) {
     for (const auto& [name, quantity] : *list) {
       if (is_pod_level_resource(name)) continue;
       reader.findings().rule(member_path(reader.path_of(key), name),
                              "expected cpu, memory or hugepages-<size>; set others on the containers");
     }
   }
+  if (!limits.empty()) pod.rare.edit().limits = std::move(limits);
 }
 
 void read_port(FieldReader& reader, Container& out) {
@@ -202,10 +205,13 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     if (value != nullptr && *value != Json("")) spec.read_checked(key, out, is_valid_name, kNameForm);
   };
   read_name("schedulerName", pod.scheduler_name.edit());
-  read_name("priorityClassName", pod.priority_class_name.edit());
+  std::string unused;  // pod_admission.cc has resolved it
+  read_name("priorityClassName", unused);
   read_name("nodeName", pod.node_name.edit());
   spec.read_int32("priority", pod.priority);
-  spec.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy.edit());
+  std::string preemption_policy;
+  spec.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, preemption_policy);
+  pod.never_preempts = preemption_policy == "Never";
   decode::read_labels(spec, "nodeSelector", pod.node_selector);
   spec.read_object("affinity", [&](FieldReader& affinity) { decode::read_affinity(affinity, pod); });
   spec.read_each("topologySpreadConstraints", [&](FieldReader& item) {
@@ -242,9 +248,10 @@ void read_resource_claim(FieldReader& reader, std::set<std::string>& names, PodR
 
 void read_resource_claims(FieldReader& spec, Pod& pod) {
   std::set<std::string> names;
-  spec.read_each("resourceClaims",
-                 [&](FieldReader& item) { read_resource_claim(item, names, pod.resource_claims.emplace_back()); });
-  if (pod.resource_claims.empty()) return;
+  spec.read_each("resourceClaims", [&](FieldReader& item) {
+    read_resource_claim(item, names, pod.rare.edit().resource_claims.emplace_back());
+  });
+  if (pod.rare.get().resource_claims.empty()) return;
   spec.warn("resourceClaims",
             "there are no ResourceClaims in Berth, so the pod will not be scheduled; "
             "ask for devices as extended resources instead");

@@ -16,11 +16,12 @@ void request_limits(ResourceList& requests, const ResourceList& limits) {
 
 // Must run after the containers' own defaults, which it sums.
 void request_pod_limits(Pod& pod) {
-  if (pod.limits.empty()) return;
+  const ResourceList& limits = pod.rare.get().limits;
+  if (limits.empty()) return;
   ResourceList defaults = container_requests(pod, {});
   std::erase_if(defaults, [](const auto& item) { return item.first != "cpu" && item.first != "memory"; });
   request_limits(pod.requests, defaults);
-  for (const auto& [name, limit] : pod.limits) {
+  for (const auto& [name, limit] : limits) {
     if (is_pod_level_resource(name)) pod.requests.emplace(name, limit);
   }
 }

@@ -13,7 +13,7 @@ namespace {
 // The version, written first. Increment it with every change of the result of decode_pod() and set_defaults(), or of
 // decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
 // file; objects packed with another version are decoded from their JSON.
-constexpr std::uint64_t kPodForm = 7;
+constexpr std::uint64_t kPodForm = 8;
 constexpr std::uint64_t kNodeForm = 6;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
@@ -98,18 +98,22 @@ void visit(auto& archive, Affinity& it) {
   auto& [required_nodes, preferred_nodes, pods, anti_pods] = it;
   archive(required_nodes, preferred_nodes, pods, anti_pods);
 }
+void visit(auto& archive, RarePodParts& it) {
+  auto& [limits, resource_claims] = it;
+  archive(limits, resource_claims);
+}
 void visit(auto& archive, Need& it) {
   auto& [feature, field] = it;
   archive(feature, field);
 }
 void visit(auto& archive, Pod& it) {
-  auto& [metadata, scheduler, priority, host_network, preempted, unknown, priority_class, preemption, node,
-         node_selector, affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
-         volumes, resource_claims, needs, grace, nominated, start, shape] = it;
+  auto& [metadata, scheduler, priority, host_network, preempted, unknown, never_preempts, node, node_selector, affinity,
+         spread, tolerations, gates, containers, init_containers, requests, overhead, volumes, rare, needs, grace,
+         nominated, start, shape] = it;
   static_cast<void>(shape);
-  archive(metadata, scheduler, priority, host_network, preempted, unknown, priority_class, preemption, node,
-          node_selector, affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
-          volumes, resource_claims, needs, grace, nominated);
+  archive(metadata, scheduler, priority, host_network, preempted, unknown, never_preempts, node, node_selector,
+          affinity, spread, tolerations, gates, containers, init_containers, requests, overhead, volumes, rare, needs,
+          grace, nominated);
   std::optional<std::int64_t> started = start;
   archive(started);
   start = started;

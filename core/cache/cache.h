@@ -95,10 +95,7 @@ class Snapshot {
 class Cache {
  public:
   // Reserves memory for so many in all, before they are placed one by one.
-  void expect_pods(std::size_t pods) {
-    placed_.reserve(pods);
-    pods_.reserve(pods);
-  }
+  void expect_pods(std::size_t pods) { pods_.reserve(pods); }
   void set_node(std::shared_ptr<const Node> node);  // add or update
   void remove_node(const std::string& name);        // a ghost stays until its pods are gone
 

@@ -24,7 +24,7 @@ bool all_same(const std::vector<Container>& a, const std::vector<Container>& b) 
 bool is_same_class(const Pod& a, const Pod& b, bool with_labels) {
   const auto asks = [](const Pod& pod) {
     return std::tie(pod.metadata.namespace_, pod.metadata.controller_uid, pod.scheduler_name, pod.priority,
-                    pod.preemption_policy, pod.node_name, pod.node_selector, pod.requests, pod.limits, pod.overhead,
+                    pod.never_preempts, pod.node_name, pod.node_selector, pod.requests, pod.overhead, pod.rare,
                     pod.host_network, pod.needs);
   };
   const auto wants = [](const Pod& pod) {

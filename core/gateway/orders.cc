@@ -55,7 +55,7 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.result = "waiting";
-  context_.mirror.past().remember_version(key, entry->successor.json(), pod->manifest().json());
+  context_.mirror.past().remember_version(key, entry->extras().successor.json(), pod->manifest().json());
   context_.objects.pods().set_successor(*entry, pod->manifest());
   context_.objects.pods().save(key);
   placement_.pods().remove(*entry);
@@ -135,9 +135,9 @@ Status Orders::remove(Kind kind, const std::string& key, const std::string& uid)
   if (manifest.is_null()) return Status::error(what + " not found" + why_unknown(kind));
   if (PodEntry* entry = kind == Kind::pod ? context_.objects.pods().find(key) : nullptr; entry != nullptr) {
     // The pod that waits for the name goes too, unless the delete is meant for the old one only.
-    const std::string waiting = uid_of(entry->successor.json());
+    const std::string waiting = uid_of(entry->extras().successor.json());
     if (!waiting.empty() && (uid.empty() || uid == waiting)) {
-      context_.mirror.past().remember_gone(key, entry->successor.json());
+      context_.mirror.past().remember_gone(key, entry->extras().successor.json());
       context_.objects.pods().set_successor(*entry, {});
       context_.objects.pods().save(key);
       if (!uid.empty()) return Status::ok();

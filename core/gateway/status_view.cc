@@ -87,12 +87,14 @@ std::string StatusView::why_pending(const PodEntry& entry) const {
     const Status gate = framework == nullptr ? Status() : framework->run_pre_enqueue(*entry.pod);
     if (!gate.is_success()) return gate.message();
   }
-  return entry.condition ? entry.condition->message : std::string("not tried yet");
+  const std::optional<PodCondition>& condition = entry.extras().condition;
+  return condition ? condition->message : std::string("not tried yet");
 }
 
 // As upstream's condition PodScheduled has it; what the gateway itself waits for is no error of the scheduler's.
 std::string StatusView::reason_pending(const PodEntry& entry, const std::string& why) const {
-  return entry.condition && entry.condition->message == why ? entry.condition->reason : "Unschedulable";
+  const std::optional<PodCondition>& condition = entry.extras().condition;
+  return condition && condition->message == why ? condition->reason : "Unschedulable";
 }
 
 // Until the pod is bound: where it is about to be, or what preemption promised it.
@@ -129,8 +131,8 @@ Json StatusView::pod_status(const PodEntry& entry) const {
   if (entry.deleting) status.set("deleting", true);
   const std::string why = scheduled ? std::string() : why_pending(entry);
   Json::Array conditions{condition("PodScheduled", scheduled, scheduled ? "" : reason_pending(entry, why), why)};
-  if (!entry.disruption.empty()) {
-    conditions.push_back(condition("DisruptionTarget", true, "PreemptionByScheduler", entry.disruption));
+  if (const Text& disruption = entry.extras().disruption; !disruption.empty()) {
+    conditions.push_back(condition("DisruptionTarget", true, "PreemptionByScheduler", disruption));
   }
   if (entry.pod->has_unknown_fields) add_unknown_fields(Kind::pod, entry.pod->manifest().json(), conditions);
   status.set("conditions", Json(std::move(conditions)));

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/handshake/epoch.h"
 #include "core/handshake/lists.h"
 #include "core/handshake/protocol.h"
+#include "core/shared.h"
 #include "core/status.h"
 
 namespace berth {
@@ -34,6 +37,27 @@ struct BoundVolume {
   std::string path;                       // directory on the node
   std::optional<VolumeToMake> make = {};  // none: it is there
   bool operator==(const BoundVolume&) const = default;
+};
+
+// Those of one placement. Most have none: then the size of a pointer. Read-only, and shared by copies.
+class BoundVolumes {
+ public:
+  BoundVolumes() = default;
+  BoundVolumes(std::vector<BoundVolume> volumes) {
+    if (!volumes.empty()) volumes_ = std::move(volumes);
+  }
+  BoundVolumes(std::initializer_list<BoundVolume> volumes) : BoundVolumes(std::vector<BoundVolume>(volumes)) {}
+
+  const std::vector<BoundVolume>& get() const { return volumes_.get(); }
+  operator const std::vector<BoundVolume>&() const { return get(); }
+  bool empty() const { return get().empty(); }
+  std::size_t size() const { return get().size(); }
+  auto begin() const { return get().begin(); }
+  auto end() const { return get().end(); }
+  bool operator==(const BoundVolumes&) const = default;
+
+ private:
+  Shared<std::vector<BoundVolume>> volumes_;
 };
 
 struct Request {

@@ -94,12 +94,14 @@ Result<Row> unpack_row(std::string_view packed, bool makes) {
   row.node = Text::common(in.text());
   row.incarnation = Text::common(in.id());
   row.promise_ms = in.integer();
-  const std::uint64_t volumes = in.number();
-  for (std::uint64_t i = 0; i < volumes && in.ok(); ++i) {
-    BoundVolume& each = row.volumes.emplace_back();
+  std::vector<BoundVolume> volumes;
+  const std::uint64_t count = in.number();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    BoundVolume& each = volumes.emplace_back();
     for (std::string* text : {&each.claim, &each.volume, &each.path}) *text = in.text();
     if (makes) read_make(in, each);
   }
+  row.volumes = std::move(volumes);
   if (!in.ok() || !in.at_end()) return Status::error("truncated, or longer than a row");
   if (!is_valid_id(row.uid)) return Status::error("uid: must be 1 to 128 letters, digits, '.', '_' or '-'");
   if (!is_valid_id(row.incarnation))

@@ -51,7 +51,7 @@ struct Row {
   Text node;
   Text incarnation;
   Millis promise_ms = 0;
-  std::vector<BoundVolume> volumes;
+  BoundVolumes volumes;
   Phase phase = Phase::none;
 };
 

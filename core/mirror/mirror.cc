@@ -88,7 +88,7 @@ void Mirror::apply_unretained(Kind kind, const std::string& key, const std::func
     const PodEntry* entry = kind == Kind::pod ? objects_.pods().find(key) : nullptr;
     const bool is_deleting = entry != nullptr && entry->deleting;
     return std::tuple(objects_.text(kind, key), is_deleting,
-                      std::string(entry == nullptr ? std::string_view() : entry->successor.text()));
+                      std::string(entry == nullptr ? std::string_view() : entry->extras().successor.text()));
   };
   const auto before = held();
   const PodEntry* entry = kind == Kind::pod ? objects_.pods().find(key) : nullptr;
@@ -193,7 +193,7 @@ bool Mirror::is_past(Kind kind, const std::string& key, const Json& order) const
   if (!may_be_old() || !past_.is_past(kind, key, order)) return false;
   if (PastOrders::are_equal(order, objects_.manifest(kind, key))) return false;
   const PodEntry* entry = kind == Kind::pod ? objects_.pods().find(key) : nullptr;
-  return entry == nullptr || !PastOrders::are_equal(order, entry->successor.json());
+  return entry == nullptr || !PastOrders::are_equal(order, entry->extras().successor.json());
 }
 
 }  // namespace berth

@@ -16,6 +16,21 @@ std::string pod_record_key(const std::string& key) { return "pods/" + key; }
 
 }  // namespace
 
+const PodExtras& PodEntry::extras() const {
+  static const PodExtras kNone;
+  return extras_ == nullptr ? kNone : *extras_;
+}
+
+void PodEntry::edit_extras(const std::function<void(PodExtras&)>& change) {
+  if (extras_ == nullptr) extras_ = std::make_unique<PodExtras>();
+  change(*extras_);
+  if (*extras_ == PodExtras()) extras_.reset();
+}
+
+void set_disruption(PodEntry& entry, const Text& why) {
+  entry.edit_extras([&why](PodExtras& extras) { extras.disruption = why; });
+}
+
 Status Pods::load(std::string_view name, std::string_view value) {
   if (is_pod_record(value)) return load_packed(name, value);
   Result<Json> json = Json::parse(value, {.bytes = 1u << 20, .depth = 80});
@@ -39,7 +54,7 @@ Status Pods::load_json(const Json& stored) {
   if (const Json* arrived = stored.find("arrived"); arrived != nullptr && arrived->is_integer()) {
     entry.arrived = arrived->as_int();
   }
-  entry.disruption = disruption;
+  set_disruption(entry, disruption);
   entry.deleting = stored.find("deleting") != nullptr;
   entry.finished = stored.find("finished") != nullptr;
   if (const Json* observed = stored.find("observed")) entry.observed = Report(*observed);
@@ -71,7 +86,7 @@ Status Pods::load_packed(std::string_view name, std::string_view stored) {
   pod->start_time.reset();  // the device reports it
   PodEntry& entry = put(pod);
   entry.arrived = record->arrived;
-  entry.disruption = record->disruption;
+  set_disruption(entry, record->disruption);
   entry.deleting = record->deleting;
   entry.finished = record->finished;
   entry.observed = Report(Manifest::of_text(record->observed).json());
@@ -147,22 +162,22 @@ void Pods::save(const std::string& key) {
   uid.id(entry.pod->uid());
   record.uid = uid.bytes();
   record.shape = entry.pod->shape;
-  record.disruption = entry.disruption;
+  record.disruption = entry.extras().disruption;
   record.nominated_node = entry.pod->nominated_node_name;
   // While the pod runs, its observed status is repeated by the device; only a final one is kept.
   const std::string observed = entry.finished ? entry.observed.text() : std::string();
   record.observed = observed;
-  record.successor = entry.successor.text();
+  record.successor = entry.extras().successor.text();
   record.packed = packed.bytes();
   store_.put(Table::object, pod_record_key(key), encode(record));
 }
 
 void Pods::set_successor(PodEntry& entry, Manifest successor) {
-  entry.successor = std::move(successor);
-  if (entry.successor.is_null()) {
+  entry.edit_extras([&successor](PodExtras& extras) { extras.successor = std::move(successor); });
+  if (entry.extras().successor.is_null()) {
     names_awaited_.erase(entry.pod->metadata.key());
   } else {
-    names_awaited_.insert_or_assign(entry.pod->metadata.key(), uid_of(entry.successor.json()));
+    names_awaited_.insert_or_assign(entry.pod->metadata.key(), uid_of(entry.extras().successor.json()));
   }
 }
 

@@ -21,7 +21,10 @@ void LiveEpochs::hold(const std::string& node, const Epoch& epoch, const Text& u
   for (; at != live.end() && at->first == epoch; ++at) {
     if (at->second == uid) return;
   }
-  live.insert(at, {epoch, uid});
+  const auto index = at - live.begin();
+  // There is such a list for each node, and most are as long as they will get.
+  if (live.size() == live.capacity()) live.reserve(live.size() + live.size() / 4 + 1);
+  live.insert(live.begin() + index, {epoch, uid});
 }
 
 void LiveEpochs::drop(const std::string& node, const Epoch& epoch, std::string_view uid) {

@@ -233,7 +233,9 @@ void PodLifecycle::enter_bind(Binding& binding) {
 
 void PodLifecycle::enter_bound(Binding& binding) {
   context_.store.advance(binding.row.uid, static_cast<int>(Phase::bound));
-  if (PodEntry* entry = context_.objects.pods().find(binding.row.pod)) entry->condition.reset();
+  if (PodEntry* entry = context_.objects.pods().find(binding.row.pod)) {
+    entry->edit_extras([](PodExtras& extras) { extras.condition.reset(); });
+  }
   forget_position(context_, binding.row.uid);
   post_bind(binding);
   take_finished(binding);
@@ -326,7 +328,7 @@ void PodLifecycle::drop(Binding& binding) {
   const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
   const bool may_run = row.phase != Phase::prebind;
   ReleaseEntry entry{row.node,  row.incarnation,       row.uid,
-                     row.epoch, encode_charge(charge), may_run ? row.volumes : std::vector<BoundVolume>()};
+                     row.epoch, encode_charge(charge), may_run ? row.volumes.get() : std::vector<BoundVolume>()};
   entry.pod = row.pod;
   entry.holds_name = may_run;
   binding.cancel(context_.timers);
@@ -375,10 +377,10 @@ void PodLifecycle::resume(Binding restored) {
 bool PodLifecycle::forget_claim(const std::string& claim) {
   for (auto& [uid, binding] : state_.bindings) {
     if (binding.row.volumes.empty() || binding.row.phase == Phase::none) continue;
+    std::vector<BoundVolume> volumes = binding.row.volumes;
+    if (std::erase_if(volumes, [&claim](const BoundVolume& each) { return each.claim == claim; }) == 0) continue;
     Row row = binding.row;
-    if (std::erase_if(row.volumes, [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; }) ==
-        0)
-      continue;
+    row.volumes = std::move(volumes);
     if (!context_.store.begin(uid, encode(row), static_cast<int>(row.phase)).is_success()) return false;
     binding.row.volumes = std::move(row.volumes);
   }

@@ -90,7 +90,7 @@ void PodRegistry::tell_scheduler(const PodEntry& entry, const std::shared_ptr<co
 void PodRegistry::show_leaving(PodEntry& entry) {
   auto leaving = std::make_shared<Pod>(*entry.pod);
   leaving->metadata.deleting = true;
-  leaving->preempted = !entry.disruption.empty();
+  leaving->preempted = !entry.extras().disruption.empty();
   const std::shared_ptr<const Pod> before = entry.pod;
   context_.objects.pods().put(std::move(leaving));
   if (parts_.state.bindings.contains(entry.pod->uid())) tell_scheduler(entry, before);
@@ -123,7 +123,7 @@ void PodRegistry::remove(PodEntry& entry) {
 
 void PodRegistry::finish_removal(const std::string& key) {
   PodEntry* entry = context_.objects.pods().find(key);
-  const Json successor = entry->successor.json();
+  const Json successor = entry->extras().successor.json();
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
@@ -172,10 +172,11 @@ void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosi
   }
   PodEntry* entry = context_.objects.pods().find(pod->metadata.key());
   if (entry == nullptr) return;
-  entry->condition = std::make_unique<PodCondition>();
-  entry->condition->reason = "Unschedulable";
-  entry->condition->message =
+  PodCondition unknown_profile;
+  unknown_profile.reason = "Unschedulable";
+  unknown_profile.message =
       "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod";
+  entry->edit_extras([&unknown_profile](PodExtras& extras) { extras.condition = unknown_profile; });
 }
 
 void PodRegistry::enqueue_if_free(std::string_view uid) {
@@ -196,7 +197,7 @@ void PodRegistry::restore_queue() {
     if (parts_.scheduler.cache().is_placed(uid) || parts_.state.bindings.contains(uid)) continue;
     QueuePosition position;
     position.timestamp = entry.arrived;
-    if (entry.position) position = *entry.position;
+    position = entry.extras().position.value_or(position);
     waiting.emplace_back(position, entry.pod);
   }
   std::sort(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) {

@@ -65,7 +65,7 @@ Status load_position(Objects& objects, const RecordView& record) {
     return Status::error("stored queue position of pod " + std::string(record.key) + ": " + position.error().message());
   }
   if (PodEntry* entry = objects.pods().find_by_uid(record.key)) {
-    entry->position = std::make_unique<QueuePosition>(*position);
+    entry->edit_extras([&position](PodExtras& extras) { extras.position = *position; });
   }
   return Status::ok();
 }
@@ -76,17 +76,17 @@ void save_positions(const PlacementContext& context, Queue& queue, bool all) {
     PodEntry* entry = context.objects.pods().find_by_uid(uid);
     if (entry == nullptr) continue;
     const QueuePosition position = position_of(*queue.find(uid));
-    if (entry->position && *entry->position == position) continue;
-    entry->position = std::make_unique<QueuePosition>(position);
+    if (entry->extras().position == position) continue;
+    entry->edit_extras([&position](PodExtras& extras) { extras.position = position; });
     context.store.put(Table::queue, uid, encode(position).dump());
   }
 }
 
 void forget_position(const PlacementContext& context, std::string_view uid) {
   PodEntry* entry = context.objects.pods().find_by_uid(uid);
-  if (entry == nullptr || !entry->position) return;
+  if (entry == nullptr || !entry->extras().position) return;
   context.store.erase(Table::queue, std::string(uid));
-  entry->position.reset();
+  entry->edit_extras([](PodExtras& extras) { extras.position.reset(); });
 }
 
 void resume_attempts(const QueuePosition& position, QueuedPod& queued) {

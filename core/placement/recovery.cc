@@ -93,7 +93,7 @@ Binding Recovery::restore(Row row) {
   BindingCycle& cycle = binding.edit();
   cycle.queued.pod = binding.pod;
   const PodEntry* entry = context_.objects.pods().find_by_uid(uid);
-  if (entry != nullptr && entry->position) resume_attempts(*entry->position, cycle.queued);
+  if (entry != nullptr && entry->extras().position) resume_attempts(*entry->extras().position, cycle.queued);
   cycle.node = binding.row.node;
   cycle.framework = binding.pod == nullptr ? nullptr : parts_.scheduler.framework_of(*binding.pod);
   if (cycle.framework != nullptr) {

@@ -35,7 +35,7 @@ void PodRegistry::record_event(const Pod& pod, const SchedulingEvent& event) {
 
 std::optional<PodCondition> PodRegistry::condition_of(const Pod& pod) const {
   const PodEntry* entry = context_.objects.pods().find(pod.metadata.key());
-  return entry == nullptr || !entry->condition ? std::nullopt : std::optional(*entry->condition);
+  return entry == nullptr ? std::nullopt : entry->extras().condition;
 }
 
 // Where a pod is about to be bound is known by its row, and shown from there; a nomination by preemption is the pod's
@@ -45,7 +45,7 @@ void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
   if (entry == nullptr) return;
   const std::string key = pod.metadata.key();
   context_.publisher.mark(Kind::pod, key);
-  if (patch.condition) entry->condition = std::make_unique<PodCondition>(*patch.condition);
+  if (patch.condition) entry->edit_extras([&patch](PodExtras& extras) { extras.condition = patch.condition; });
   if (!patch.nominated_node || patch.expected || *patch.nominated_node == entry->pod->nominated_node_name) return;
   auto changed = std::make_shared<Pod>(*entry->pod);
   changed->nominated_node_name = *patch.nominated_node;
@@ -64,7 +64,7 @@ void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
 Status PodRegistry::evict(const Pod& victim, const Pod& preemptor) {
   PodEntry* entry = context_.objects.pods().find_by_uid(victim.uid());
   if (entry == nullptr || entry->deleting) return {};
-  entry->disruption = preemptor.scheduler_name + ": preempting to accommodate a higher priority pod";
+  set_disruption(*entry, preemptor.scheduler_name + ": preempting to accommodate a higher priority pod");
   remove(*entry);
   return {};
 }

@@ -368,11 +368,12 @@ class GatewayApp {
   }
 
   // Returns freed memory to the kernel first, so that the peak of a burst or of reading the store does not count
-  // forever.
+  // forever; and once more when it has stopped growing, since what the end of a burst frees makes nothing grow.
   void check_memory() {
     std::uint64_t resident = resident_.bytes();
     const bool grown = resident > trimmed_bytes_ + kTrimBytes;
-    if ((grown || memory_full_) && clock_.now() - trimmed_at_ >= kTrimEveryMs) {
+    if ((grown || has_grown_ || memory_full_) && clock_.now() - trimmed_at_ >= kTrimEveryMs) {
+      has_grown_ = grown;
       trimmed_at_ = clock_.now();
       trim_freed_memory();
       resident = trimmed_bytes_ = resident_.bytes();
@@ -429,6 +430,7 @@ class GatewayApp {
   bool marked_new_ = false;         // the state directory is marked as that of a new installation
   std::int64_t turn_ended_us_ = 0;  // on the scale of processor_us()
   Millis trimmed_at_ = 0;
+  bool has_grown_ = false;           // before that
   std::uint64_t trimmed_bytes_ = 0;  // resident memory after that
   bool ending_ = false;
 };

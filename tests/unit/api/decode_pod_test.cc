@@ -42,8 +42,7 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.metadata.annotations.at("note"), "any text, even \xC3\xA9");
   EXPECT_EQ(pod.scheduler_name, "edge");
   EXPECT_EQ(pod.priority, 100);
-  EXPECT_EQ(pod.priority_class_name, "high");
-  EXPECT_EQ(pod.preemption_policy, "Never");
+  EXPECT_TRUE(pod.never_preempts);
   EXPECT_EQ(pod.node_name, "");
   EXPECT_EQ(pod.node_selector, (Labels{{"disk", "ssd"}}));
   ASSERT_TRUE(pod.affinity->required_node_affinity);
@@ -91,7 +90,7 @@ TEST(DecodePod, ReadsPodLevelRequests) {
   const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->requests, (ResourceList{{"cpu", Quantity(1)}}));
-  EXPECT_EQ(pod->limits, (ResourceList{{"cpu", Quantity(2)}}));
+  EXPECT_EQ(pod->rare.get().limits, (ResourceList{{"cpu", Quantity(2)}}));
   EXPECT_EQ(
       errors_of(pod_with(R"("resources":{"requests":{"ephemeral-storage":"1"}})")),
       Texts{"spec.resources.requests.ephemeral-storage: expected cpu, memory or hugepages-<size>; set others on the "
@@ -313,7 +312,7 @@ TEST(DecodePod, ReadsResourceClaims) {
     {"name":"b","resourceClaimTemplateName":"t"}])";
   const Result<Pod> pod = decode_pod(pod_with(claims), nullptr);
   ASSERT_TRUE(pod.has_value()) << pod.error().message();
-  EXPECT_EQ(pod->resource_claims.get(), (std::vector<PodResourceClaim>{{"a", "c", ""}, {"b", "", "t"}}));
+  EXPECT_EQ(pod->rare.get().resource_claims, (std::vector<PodResourceClaim>{{"a", "c", ""}, {"b", "", "t"}}));
   EXPECT_EQ(errors_of(pod_with(R"("resourceClaims":[{"name":"a"},{"name":"a","resourceClaimName":"c"},
     {"name":"d","resourceClaimName":"c","resourceClaimTemplateName":"t"}],
     "resources":{"claims":[{"name":"a"}]})")),

@@ -75,8 +75,8 @@ TEST(PackedPod, RoundTrips) {
   EXPECT_EQ(back->containers.at(0).host_ports, pod.containers.at(0).host_ports);
   EXPECT_TRUE(back->init_containers.at(0).restart_always);
   EXPECT_EQ(back->volumes.at(2).disk.monitors, (std::vector<std::string>{"m1", "m2"}));
-  EXPECT_EQ(back->resource_claims, pod.resource_claims);
-  EXPECT_EQ(back->resource_claims.at(0).template_name, "gpus");
+  EXPECT_TRUE(back->rare == pod.rare);
+  EXPECT_EQ(back->rare.get().resource_claims.at(0).template_name, "gpus");
   EXPECT_EQ(back->start_time, OptionalTime(-5));
 }
 

@@ -19,5 +19,15 @@ TEST(SlotPool, ReusesAReleasedIndexFirst) {
   EXPECT_EQ(names.size(), 2u);
 }
 
+TEST(SlotPool, MovesNoSlotWhenItGrows) {
+  SlotPool<std::string> names;
+  const auto first = names.take();
+  std::string& kept = names[first];
+  kept = "a";
+  for (int i = 0; i < 10'000; ++i) names.take();
+  EXPECT_EQ(&kept, &names[first]);
+  EXPECT_EQ(kept, "a");
+}
+
 }  // namespace
 }  // namespace berth

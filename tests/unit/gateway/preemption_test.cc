@@ -124,7 +124,9 @@ TEST_F(PreemptionTest, ANominatedPodThatGoesWakesNoneOfHigherPriority) {
   const std::string never = R"(,"preemptionPolicy":"Never")";
   apply(pod("polite", "u4", "900Mi", R"(,"priority":100)" + never));
   apply(pod("equal", "u5", "900Mi", R"(,"priority":50)" + never));
-  const auto attempts = [this](const char* key) { return gateway->objects().pods().find(key)->position->attempts; };
+  const auto attempts = [this](const char* key) {
+    return gateway->objects().pods().find(key)->extras().position->attempts;
+  };
   ASSERT_EQ(attempts("default/polite"), 1);
   ASSERT_EQ(attempts("default/equal"), 1);
   api(R"({"op":"delete","kind":"pod","name":"middle"})");

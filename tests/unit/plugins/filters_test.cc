@@ -267,11 +267,11 @@ TEST(DynamicResources, KeepsAPodOutOfTheQueueUntilItsClaimsExist) {
   DynamicResources plugin;
   Pod pod = make_pod("my-pod");
   EXPECT_TRUE(plugin.pre_enqueue(pod).is_success());
-  pod.resource_claims = {{"resource", "", "my-template"}};
+  pod.rare.edit().resource_claims = {{"resource", "", "my-template"}};
   Status status = plugin.pre_enqueue(pod);
   EXPECT_EQ(status.code(), Code::unresolvable);
   EXPECT_EQ(status.message(), "pod \"default/my-pod\": ResourceClaim not created yet");
-  pod.resource_claims = {{"resource", "my-claim", ""}, {"other", "", "my-template"}};
+  pod.rare.edit().resource_claims = {{"resource", "my-claim", ""}, {"other", "", "my-template"}};
   status = plugin.pre_enqueue(pod);
   EXPECT_EQ(status.code(), Code::unresolvable);
   EXPECT_EQ(status.message(), "could not find resource claim \"default/my-claim\"");
