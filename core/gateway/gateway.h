@@ -73,6 +73,7 @@ class Gateway final : public Transport::Handler {
   const Objects& objects() const { return objects_; }
   const Nodes& nodes() const { return nodes_; }
   const Scheduler& scheduler() const { return placement_.scheduler(); }
+  const ProvisionedVolumes& provisioned_volumes() const { return placement_.provisioned(); }
 
  private:
   Status load();

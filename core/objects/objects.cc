@@ -11,6 +11,7 @@
 #include "core/check.h"
 #include "core/objects/accepting.h"
 #include "core/objects/pod_record.h"
+#include "core/objects/volume_manifest.h"
 
 namespace berth {
 
@@ -121,7 +122,7 @@ Status Objects::load(const RecordView& record) {
     return Status::ok();
   }
   Status status;
-  note_change(kind->kind);
+  std::string key;
   with_shelf(shelves_, kind->kind, [&](auto& shelf) {
     using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
     Result<T> object = Stored<T>::kDecode(*json, nullptr, Rules::off);
@@ -129,9 +130,10 @@ Status Objects::load(const RecordView& record) {
       status = damaged(object.error().message());
       return;
     }
-    std::string key = object->metadata.key();
-    shelf.insert_or_assign(std::move(key), std::make_shared<const T>(std::move(*object)));
+    key = object->metadata.key();
+    shelf.insert_or_assign(key, std::make_shared<const T>(std::move(*object)));
   });
+  note_changed(kind->kind, key);
   return status;
 }
 
@@ -148,8 +150,8 @@ template <class T>
 void Objects::put(T object) {
   const std::string key = object.metadata.key();
   stage(Stored<T>::kKind, key, object.manifest);
-  note_change(Stored<T>::kKind);
   std::get<Shelf<T>>(shelves_).insert_or_assign(key, std::make_shared<const T>(std::move(object)));
+  note_changed(Stored<T>::kKind, key);
 }
 template void Objects::put(PersistentVolume);
 template void Objects::put(PersistentVolumeClaim);
@@ -170,13 +172,12 @@ void Objects::put_overlay(const std::string& node, Json manifest) {
 void Objects::erase(Kind kind, const std::string& key) {
   CHECK(kind != Kind::pod);
   if (kind == Kind::node) overlays_.erase(key);
-  note_change(kind);
   with_shelf(shelves_, kind, [&key](auto& shelf) { shelf.erase(key); });
+  note_changed(kind, key);
   store_.erase(Table::object, record_key(kind, key));
 }
 
 void Objects::mark_deleting(Kind kind, const std::string& key) {
-  note_change(kind);
   with_shelf(shelves_, kind, [&key](auto& shelf) {
     const auto found = shelf.find(key);
     if (found == shelf.end()) return;
@@ -185,6 +186,31 @@ void Objects::mark_deleting(Kind kind, const std::string& key) {
     leaving->metadata.deleting = true;
     found->second = std::move(leaving);
   });
+  note_changed(kind, key);
+}
+
+void Objects::note_changed(Kind kind, const std::string& key) {
+  if (kind != Kind::persistent_volume) return;
+  ++volumes_version_;
+  const auto volume = find<PersistentVolume>(key);
+  const std::string maker = volume == nullptr ? std::string() : maker_of(*volume);
+  const auto known = makers_.find(key);
+  if (known != makers_.end()) {
+    if (known->second == maker) return;
+    const auto made = made_by_.find(known->second);
+    made->second.erase(key);
+    if (made->second.empty()) made_by_.erase(made);
+    makers_.erase(known);
+  }
+  if (maker.empty()) return;
+  makers_.emplace(key, maker);
+  made_by_[maker].insert(key);
+}
+
+const std::set<std::string>& Objects::volumes_made_by(const std::string& node) const {
+  static const std::set<std::string> kNone;
+  const auto found = made_by_.find(node);
+  return found == made_by_.end() ? kNone : found->second;
 }
 
 bool Objects::has(Kind kind, const std::string& key) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -68,6 +69,9 @@ class Objects final : public Lister {
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
 
+  // Names of the volumes that this node's device has made below its pools (maker_of).
+  const std::set<std::string>& volumes_made_by(const std::string& node) const;
+
   // Keys of the pods that mount the claim and are not finished.
   std::vector<std::string> pods_using(const std::string& claim_key) const;
 
@@ -99,13 +103,15 @@ class Objects final : public Lister {
   static void with_shelf(Shelves& shelves, Kind kind, Visit visit);
   const Json* find_other(Kind kind, const std::string& key) const;  // of a kind other than pods
   void stage(Kind kind, const std::string& key, const Json& value);
-  void note_change(Kind kind) { volumes_version_ += kind == Kind::persistent_volume ? 1u : 0u; }
+  void note_changed(Kind kind, const std::string& key);  // after it
 
   Store& store_;
   std::function<bool(std::string_view uid)> is_running_;
   Pods pods_;
   std::map<std::string, Json> overlays_;
   std::uint64_t volumes_version_ = 1;
+  std::map<std::string, std::set<std::string>> made_by_;  // by node
+  std::map<std::string, std::string> makers_;             // by volume: where it is in made_by_
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,
              Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,
              Shelf<CsiStorageCapacity>>

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/api/volume.h"
 #include "core/objects/reserved_labels.h"
 
 namespace berth {
@@ -24,6 +25,14 @@ Json manifest_of(LocalVolumeManifest volume) {
   manifest.set("apiVersion", "v1").set("kind", "PersistentVolume");
   manifest.set("metadata", std::move(metadata)).set("spec", std::move(spec));
   return manifest;
+}
+
+std::string maker_of(const PersistentVolume& volume) {
+  const auto& annotations = volume.metadata.annotations;
+  const auto maker = annotations.find(std::string(kProvisionedBy));
+  const auto node = annotations.find(std::string(kOfferedBy));
+  const bool is_made = maker != annotations.end() && maker->second == StorageClass::kLocalProvisioner;
+  return is_made && node != annotations.end() ? node->second : std::string();
 }
 
 }  // namespace berth

@@ -7,6 +7,8 @@
 
 namespace berth {
 
+struct PersistentVolume;
+
 struct LocalVolumeManifest {
   std::string name, node;
   std::string storage_class, path;
@@ -18,5 +20,8 @@ struct LocalVolumeManifest {
 
 // On that node alone, by its host name.
 Json manifest_of(LocalVolumeManifest volume);
+
+// The node whose device made the volume below one of its pools; empty: no device did.
+std::string maker_of(const PersistentVolume& volume);
 
 }  // namespace berth

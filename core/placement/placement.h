@@ -41,6 +41,7 @@ class Placement final : private PlacementEvents {
   VolumeBinder& volumes() { return volumes_; }
   ReleaseList& releases() { return releases_; }
   const ReleaseList& releases() const { return releases_; }
+  const ProvisionedVolumes& provisioned() const { return provisioned_; }
   const PodAdmission& pod_admission() const { return pod_admission_; }
   PodLifecycle& lifecycle() { return lifecycle_; }
   AdoptMode& adopt_mode() { return adopt_mode_; }

@@ -43,14 +43,6 @@ std::vector<std::string> volumes_to_make(const Row& row) {
   return volumes;
 }
 
-std::string maker_of(const PersistentVolume& volume) {
-  const auto& annotations = volume.metadata.annotations;
-  const auto maker = annotations.find(std::string(kProvisionedBy));
-  const auto node = annotations.find(std::string(kOfferedBy));
-  const bool is_made = maker != annotations.end() && maker->second == StorageClass::kLocalProvisioner;
-  return is_made && node != annotations.end() ? node->second : std::string();
-}
-
 // The claim that it was given to may have moved to another volume, with a pod that still runs with this one: then it
 // waits for the operator, as every volume in doubt.
 bool is_reclaimed(const Objects& objects, const PersistentVolume& volume) {
@@ -88,14 +80,16 @@ void ProvisionedVolumes::make_objects(const Row& row) {
 
 // A row, or an entry of the release list, may have the volume on the node.
 bool ProvisionedVolumes::is_named(const std::string& node, const std::string& volume) const {
-  return std::any_of(state_.bindings.begin(), state_.bindings.end(),
-                     [&](const auto& entry) {
-                       const Row& row = entry.second.row;
-                       return row.phase != Phase::none && row.node == node && names(row.volumes, volume);
-                     }) ||
-         std::any_of(state_.releases.begin(), state_.releases.end(), [&](const auto& release) {
-           return release.second.entry.node == node && names(release.second.entry.volumes, volume);
-         });
+  const LiveEpochs::Epochs* live = state_.epochs.of(node);
+  if (live == nullptr) return false;
+  return std::any_of(live->begin(), live->end(), [&](const auto& held) {
+    ++looked_at_;
+    const Binding* binding = state_.find(held.second);
+    const bool is_row = binding != nullptr && binding->row.node == node && binding->row.epoch == held.first;
+    if (is_row && names(binding->row.volumes, volume)) return true;
+    const auto release = state_.releases.find(release_key(node, held.second, held.first));
+    return release != state_.releases.end() && names(release->second.entry.volumes, volume);
+  });
 }
 
 // No claim was given it.
@@ -115,11 +109,10 @@ void ProvisionedVolumes::take_unused(const std::string& node, const std::vector<
 }
 
 void ProvisionedVolumes::reclaim(const std::string& node) {
-  std::vector<std::string> due;
-  for (const auto& [name, volume] : context_.objects.all<PersistentVolume>()) {
-    if (maker_of(*volume) == node && is_reclaimed(context_.objects, *volume)) due.push_back(name);
+  for (const std::string& volume : context_.objects.volumes_made_by(node)) {
+    ++looked_at_;
+    reclaim_volume(volume);
   }
-  for (const std::string& name : due) reclaim_volume(name);
 }
 
 void ProvisionedVolumes::reclaim_volume(const std::string& volume) {

@@ -2,11 +2,13 @@
 // berth/local: their objects, and their end (core/handshake/rules.md P18, Volumes).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/objects/volume_manifest.h"
 #include "core/placement/context.h"
 #include "core/placement/object_changes.h"
 #include "core/placement/request_sender.h"
@@ -35,6 +37,8 @@ class ProvisionedVolumes {
   // is asked for again until it is gone.
   void reclaim(const std::string& node);
   void reclaim_volume(const std::string& volume);
+  // Rows, entries of the release list and volumes looked at so far: for a node's listing those of that node.
+  std::uint64_t looked_at() const { return looked_at_; }
   // VolumeDeleted. The object goes; an answer to anything but the last request changes nothing.
   void take_answer(const Answer& answer);
 
@@ -55,11 +59,10 @@ class ProvisionedVolumes {
     int sent = 0;
   };
   std::map<std::string, Resend> resends_;  // by volume: those with an object
+  mutable std::uint64_t looked_at_ = 0;
 };
 
 std::vector<std::string> volumes_to_make(const Row& row);
-// The node whose device made the volume; empty: no device did.
-std::string maker_of(const PersistentVolume& volume);
 // Its claim is gone, and the device that made it is to remove it.
 bool is_reclaimed(const Objects& objects, const PersistentVolume& volume);
 

@@ -50,6 +50,27 @@ class GatewayProvisioning : public GatewayTest {
     }
     return std::nullopt;
   }
+  // Answers the last List with the slots that the rows have, and these unused volumes.
+  void list(const std::vector<std::string>& unused) {
+    for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
+      Result<Request> decoded =
+          it->topic == topics.node_requests("n1") ? decode_request(it->payload) : Status::error("");
+      if (!decoded || decoded->type != RequestType::list) continue;
+      Answer listing(AnswerType::slots);
+      listing.incarnation = "i1";
+      listing.gateway_id = decoded->gateway_id;
+      listing.list_id = decoded->list_id;
+      listing.pages = 1;
+      listing.unused_volumes = unused;
+      for (const auto& [uid, binding] : gateway->bindings()) {
+        if (binding.row.node != "n1") continue;
+        listing.slots.push_back({std::string(uid), binding.row.epoch, SlotState::running, pod("a", "u1")});
+      }
+      answer("n1", listing);
+      return;
+    }
+    FAIL() << "no List was sent";
+  }
   void deleted(const Request& request) {
     Answer gone = answer_to(request, AnswerType::volume_deleted);
     gone.volume = request.volume;
@@ -100,31 +121,31 @@ TEST_F(GatewayProvisioning, ARejectedPodsVolumeIsDeletedAndNoObjectIsMade) {
 
 TEST_F(GatewayProvisioning, WhatAListingCallsUnusedIsDeletedUnlessARowOrAnObjectHasIt) {
   begin();
-  const auto list = [&] {
-    for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
-      Result<Request> decoded =
-          it->topic == topics.node_requests("n1") ? decode_request(it->payload) : Status::error("");
-      if (!decoded || decoded->type != RequestType::list) continue;
-      Answer listing(AnswerType::slots);
-      listing.incarnation = "i1";
-      listing.gateway_id = decoded->gateway_id;
-      listing.list_id = decoded->list_id;
-      listing.pages = 1;
-      listing.unused_volumes = {"pvc-c1", "pvc-old"};
-      for (const auto& [uid, binding] : gateway->bindings()) {
-        listing.slots.push_back({std::string(uid), binding.row.epoch, SlotState::running, pod("a", "u1")});
-      }
-      answer("n1", listing);
-      return;
-    }
-    FAIL() << "no List was sent";
-  };
   run();
   receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"9","online":true})");
-  list();
+  list({"pvc-c1", "pvc-old"});
   const std::optional<Request> deletes = deletion();
   ASSERT_TRUE(deletes.has_value());
   EXPECT_EQ(deletes->volume, "pvc-old");
+}
+
+TEST_F(GatewayProvisioning, AListingCostsALookAtWhatItsOwnNodeHas) {
+  begin();
+  run();
+  int session = 9;
+  const auto cost = [&] {
+    receive(topics.node_presence("n1"),
+            R"({"incarnation":"i1","session":")" + std::to_string(session++) + R"(","online":true})");
+    const std::uint64_t before = gateway->provisioned_volumes().looked_at();
+    list({"pvc-old"});
+    return gateway->provisioned_volumes().looked_at() - before;
+  };
+  const std::uint64_t alone = cost();
+  EXPECT_GT(alone, 0u);
+  device("n2", "i1", R"({"cpu":"8","memory":"8Gi","pods":"10"})");
+  apply(R"({"kind":"Node","metadata":{"name":"n1"},"spec":{"unschedulable":true}})");
+  for (int i = 0; i < 5; ++i) bind_pod("b" + std::to_string(i), "b" + std::to_string(i), "n2");
+  EXPECT_EQ(cost(), alone) << "pods of another node were looked at";
 }
 
 TEST_F(GatewayProvisioning, AVolumeGoesWhenItsClaimIsGoneAndItsDeviceHasRemovedIt) {
