@@ -109,6 +109,7 @@ bool PodLifecycle::take_answer(const Answer& answer) {
     }
     const bool is_refused = *event == RowEvent::rejected && binding->row.phase == Phase::prebind;
     if (is_refused) events_.prebind_told(binding->row, PreBindOutcome::rejected);
+    if (is_refused) provisioned_.tell_rejected(binding->row, reason);
     const std::shared_ptr<const Pod> pod = binding->pod;
     const std::string incarnation(binding->row.incarnation);
     feed(answer.uid, *event);

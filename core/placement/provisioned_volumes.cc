@@ -72,9 +72,21 @@ void ProvisionedVolumes::make_objects(const Row& row) {
                             made.claim,
                             "Normal",
                             "ProvisioningSucceeded",
-                            "node " + std::string(row.node) + " has made volume " + made.volume,
+                            "Successfully provisioned volume " + made.volume,
                             {}});
     changes_.wake(*event_of(Kind::persistent_volume, kAdd), objects);
+  }
+}
+
+// Type, reason and message as sig-storage-lib-external-provisioner has them (controller.go). The pod may have been
+// rejected for anything else.
+void ProvisionedVolumes::tell_rejected(const Row& row, const std::string& reason) {
+  for (const BoundVolume& each : row.volumes) {
+    if (!each.make || reason.find(each.volume) == std::string::npos) continue;
+    context_.events.record({Kind::persistent_volume_claim, each.claim, "Warning", "ProvisioningFailed",
+                            "failed to provision volume with StorageClass \"" + each.make->storage_class + "\": node " +
+                                std::string(row.node) + ": " + reason,
+                            row.node});
   }
 }
 

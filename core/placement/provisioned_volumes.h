@@ -30,6 +30,8 @@ class ProvisionedVolumes {
 
   // The device of the row has made what the row asked for: the volumes get their objects, in this turn's transaction.
   void make_objects(const Row& row);
+  // It has rejected the row, for that reason: a claim whose volume the reason names has an event of it.
+  void tell_rejected(const Row& row, const std::string& reason);
   // The device has listed volumes that none of its slots has, and none has used; or may have made them for a placement
   // that has ended.
   void take_unused(const std::string& node, const std::vector<std::string>& volumes);

@@ -71,6 +71,9 @@ class GatewayProvisioning : public GatewayTest {
     }
     FAIL() << "no List was sent";
   }
+  std::string events_of_claim() {
+    return api(R"({"op":"events","kind":"PersistentVolumeClaim","name":"data"})").dump();
+  }
   void deleted(const Request& request) {
     Answer gone = answer_to(request, AnswerType::volume_deleted);
     gone.volume = request.volume;
@@ -146,6 +149,32 @@ TEST_F(GatewayProvisioning, AListingCostsALookAtWhatItsOwnNodeHas) {
   apply(R"({"kind":"Node","metadata":{"name":"n1"},"spec":{"unschedulable":true}})");
   for (int i = 0; i < 5; ++i) bind_pod("b" + std::to_string(i), "b" + std::to_string(i), "n2");
   EXPECT_EQ(cost(), alone) << "pods of another node were looked at";
+}
+
+TEST_F(GatewayProvisioning, AClaimsEventsTellOfItsVolumeAsKubernetesProvisionersDo) {
+  begin();
+  Answer no_room = answer_to(*request("n1"), AnswerType::rejected);
+  no_room.reason = "volume pvc-c1: insufficient storage in pool /pool: 1Gi asked, 0 free";
+  answer("n1", no_room);
+  const std::string failed = events_of_claim();
+  EXPECT_NE(failed.find(R"("reason":"ProvisioningFailed")"), std::string::npos) << failed;
+  EXPECT_NE(failed.find(R"("type":"Warning")"), std::string::npos) << failed;
+  EXPECT_NE(
+      failed.find(R"(failed to provision volume with StorageClass \"fast\": node n1: volume pvc-c1: insufficient )"
+                  R"(storage in pool /pool: 1Gi asked, 0 free)"),
+      std::string::npos)
+      << failed;
+  advance(11'000);
+  run();
+  const std::string succeeded = events_of_claim();
+  EXPECT_NE(succeeded.find(R"("reason":"ProvisioningSucceeded")"), std::string::npos) << succeeded;
+  EXPECT_NE(succeeded.find("Successfully provisioned volume pvc-c1"), std::string::npos) << succeeded;
+}
+
+TEST_F(GatewayProvisioning, ARejectionForAnotherReasonIsNoneOfTheClaims) {
+  begin();
+  answer("n1", AnswerType::rejected);
+  EXPECT_EQ(events_of_claim().find("ProvisioningFailed"), std::string::npos);
 }
 
 TEST_F(GatewayProvisioning, AVolumeGoesWhenItsClaimIsGoneAndItsDeviceHasRemovedIt) {
