@@ -51,8 +51,8 @@ void Answers::send_kept(const Request& list) {
   }
 }
 
-void Answers::send_page(const Request& request, std::vector<std::string> unused) {
-  Answer page = listing_.page(state_, request);
+void Answers::send_page(const Request& request, std::vector<std::string> unused, const std::vector<KeptVolume>& kept) {
+  Answer page = listing_.page(state_, request, kept);
   if (page.page == 0) {
     page.unused_volumes = std::move(unused);
     page.obeyed_before = state_.obeyed_before;

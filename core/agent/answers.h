@@ -36,8 +36,8 @@ class Answers {
   // An answer about the pod `uid`.
   void send(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason,
             const std::string& refusals = {});
-  // The page that this List asks for; `unused`: MadeVolumes::unused().
-  void send_page(const Request& request, std::vector<std::string> unused);
+  // The page that this List asks for, with MadeVolumes::unused() and kept().
+  void send_page(const Request& request, std::vector<std::string> unused, const std::vector<KeptVolume>& kept);
   // Once a session, beside the first page: whose output is kept. The Release that was to end it may have been lost.
   void send_kept(const Request& list);
 

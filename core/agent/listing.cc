@@ -13,28 +13,35 @@ std::size_t bytes_of(const std::string& uid, const Slot& slot) {
   return bytes;
 }
 
-}  // namespace
-
-void Listing::start(const NodeState& state, std::uint64_t list_id) {
-  list_id_ = list_id;
-  pages_.assign(1, {});
-  std::size_t bytes = 0;
-  for (const auto& [uid, slot] : state.slots) {
-    const std::size_t more = bytes_of(uid, slot);
-    if (bytes + more > kPageBytes && !pages_.back().empty()) {
-      pages_.emplace_back();
-      bytes = 0;
-    }
-    pages_.back().emplace_back(uid, slot.epoch);
-    bytes += more;
-  }
+std::size_t bytes_of(const KeptVolume& volume) {
+  return volume.volume.size() + volume.path.size() + volume.claim.size() + 80;
 }
 
-Answer Listing::page(const NodeState& state, const Request& request) {
+}  // namespace
+
+void Listing::start(const NodeState& state, const std::vector<KeptVolume>& kept, std::uint64_t list_id) {
+  list_id_ = list_id;
+  pages_.assign(1, {});
+  last_bytes_ = 0;
+  for (const auto& [uid, slot] : state.slots) page_for(bytes_of(uid, slot)).slots.emplace_back(uid, slot.epoch);
+  for (const KeptVolume& volume : kept) page_for(bytes_of(volume)).volumes.push_back(volume);
+}
+
+// The page for something of that size.
+Listing::Page& Listing::page_for(std::size_t bytes) {
+  if (last_bytes_ > 0 && last_bytes_ + bytes > kPageBytes) {
+    pages_.emplace_back();
+    last_bytes_ = 0;
+  }
+  last_bytes_ += bytes;
+  return pages_.back();
+}
+
+Answer Listing::page(const NodeState& state, const Request& request, const std::vector<KeptVolume>& kept) {
   std::uint32_t index = request.page;
   const bool known = list_id_ == request.list_id && asked_by_ == request.gateway_id;
   if (!known || index >= pages_.size()) {
-    start(state, request.list_id);
+    start(state, kept, request.list_id);
     asked_by_ = request.gateway_id;
     index = 0;
   }
@@ -44,7 +51,8 @@ Answer Listing::page(const NodeState& state, const Request& request) {
   answer.page = index;
   answer.pages = static_cast<std::uint32_t>(pages_.size());
   answer.list_id = list_id_;
-  for (const auto& [uid, epoch] : pages_[index]) {
+  answer.kept_volumes = pages_[index].volumes;
+  for (const auto& [uid, epoch] : pages_[index].slots) {
     const auto slot = state.slots.find(uid);
     if (slot == state.slots.end() || slot->second.epoch != epoch) continue;
     answer.slots.push_back({uid, epoch, slot->second.state, slot->second.pod, slot->second.volumes});

@@ -11,6 +11,7 @@ namespace berth {
 struct MadeVolume {
   enum class State { made, kept, removing };
   std::string path;
+  std::string claim = {};  // that it was made for; empty: unknown
   std::int64_t bytes = 0;  // 0: unknown, of one found without a record
   Epoch epoch;             // of the last slot that has had it; removing: of the DeleteVolume
   State state = State::made;

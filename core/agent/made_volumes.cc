@@ -48,6 +48,7 @@ void MadeVolumes::restore(std::map<std::string, MadeVolume> volumes) {
       if (volumes_.contains(name)) continue;
       parts_.log.write(Level::warn, "this device has no record of what lies in its pool; it is left alone",
                        {{"path", path_in(pool, name)}});
+      if (is_valid_name(name) && foreign_.size() < kMaxVolumes) foreign_.emplace(path_in(pool, name), name);
     }
   }
 }
@@ -109,9 +110,11 @@ void MadeVolumes::note_admitted(const std::vector<BoundVolume>& volumes, const E
     const auto [found, is_new] = volumes_.try_emplace(each.volume);
     if (is_new) {
       found->second.path = each.path;
+      foreign_.erase(each.path);
       // One without a record was made before the store was lost: it has data.
       found->second.state = each.make ? State::made : State::kept;
     }
+    found->second.claim = each.claim;
     if (each.make) found->second.bytes = each.make->bytes;
     found->second.epoch = epoch;
     save(each.volume);
@@ -173,7 +176,7 @@ void MadeVolumes::remove_later(const std::string& volume, Millis delay) {
 }
 
 void MadeVolumes::remove_some(const std::string& volume) {
-  const std::string& path = volumes_.at(volume).path;
+  const std::string path = volumes_.at(volume).path;
   const Result<bool> gone = parts_.directories->remove(path.substr(0, path.rfind('/')), volume, kEntriesAStep);
   if (!gone) {
     parts_.log.write(Level::warn, "volume not removed yet", {{"volume", volume}, {"error", gone.error().message()}});
@@ -182,6 +185,7 @@ void MadeVolumes::remove_some(const std::string& volume) {
     return remove_later(volume, gone ? kNextStepMs : kAgainMs);
   }
   parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + volume);
+  foreign_.erase(path);
   volumes_.erase(volume);
   const auto asked = asked_.extract(volume);
   if (!asked.empty()) removed_(volume, asked.mapped());
@@ -197,6 +201,19 @@ std::vector<std::string> MadeVolumes::unused(const NodeState& state) const {
     if (names.size() == kMaxUnused) break;
   }
   return names;
+}
+
+std::vector<KeptVolume> MadeVolumes::kept(const NodeState& state) const {
+  const std::set<std::string> held = names_of(state);
+  std::vector<KeptVolume> volumes;
+  for (const auto& [name, volume] : volumes_) {
+    if (volume.state != State::kept || held.contains(name)) continue;
+    volumes.push_back({name, volume.path, volume.claim, volume.bytes});
+  }
+  for (const auto& [path, name] : foreign_) {
+    if (!volumes_.contains(name)) volumes.push_back({name, path});
+  }
+  return volumes;
 }
 
 void MadeVolumes::save(const std::string& volume) {

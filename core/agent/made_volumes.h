@@ -6,7 +6,8 @@
 //                                   └──────────── DeleteVolume ─────────────────▲
 //
 // A directory is removed only when the gateway says so: only it knows whether a volume was given to a claim. `made`
-// without a slot is therefore told with each listing.
+// without a slot is therefore told with each listing; so is `kept`, and what lies in a pool without a record, since the
+// gateway may have lost its own: it shows them, and the operator decides.
 #pragma once
 
 #include <cstdint>
@@ -70,6 +71,8 @@ class MadeVolumes {
   void remove(const Request& request, const NodeState& state);
   // Made for slots, none of which is left or came to run.
   std::vector<std::string> unused(const NodeState& state) const;
+  // Used, and no slot has them; and what this agent has no record of.
+  std::vector<KeptVolume> kept(const NodeState& state) const;
 
  private:
   std::string_view why_not_removed(const Request& request, const NodeState& state) const;
@@ -82,9 +85,10 @@ class MadeVolumes {
 
   Parts parts_;
   Removed removed_;
-  std::map<std::string, MadeVolume> volumes_;  // by name
-  std::map<std::string, ReplyTo> asked_;       // removals: who is to be told
-  std::map<std::string, Timers::Id> steps_;    // removals: the next step
+  std::map<std::string, MadeVolume> volumes_;   // by name
+  std::map<std::string, std::string> foreign_;  // by path: the name; directories without a record
+  std::map<std::string, ReplyTo> asked_;        // removals: who is to be told
+  std::map<std::string, Timers::Id> steps_;     // removals: the next step
 };
 
 // The volume lies below this pool, under its name.

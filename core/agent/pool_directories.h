@@ -18,7 +18,7 @@ class PoolDirectories {
   // Removes at most `entries` of what is in it, and it itself when it is empty; follows no link and stays on the file
   // system of the root. True: it is gone, durably. Called again until then.
   virtual Result<bool> remove(const std::string& root, const std::string& volume, int entries) = 0;
-  // The names of what lies below the root.
+  // The names of the directories below the root.
   virtual std::vector<std::string> list(const std::string& root) = 0;
 };
 

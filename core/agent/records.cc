@@ -47,6 +47,7 @@ constexpr std::array kVolumeStates{std::pair{MadeVolume::State::made, std::strin
 MadeVolume read_volume(Fields& fields) {
   MadeVolume volume;
   volume.path = fields.text("path");
+  if (fields.has("claim")) volume.claim = fields.text("claim");
   if (fields.has("bytes")) volume.bytes = static_cast<std::int64_t>(fields.u64("bytes"));
   volume.epoch = fields.epoch("epoch");
   const std::string state = fields.text("state");
@@ -172,6 +173,7 @@ std::string encode(const Slot& slot) {
 std::string encode(const MadeVolume& volume) {
   Json json = Json::object();
   json.set("path", volume.path);
+  if (!volume.claim.empty()) json.set("claim", volume.claim);
   if (volume.bytes > 0) json.set("bytes", std::to_string(volume.bytes));
   json.set("epoch", to_text(volume.epoch));
   json.set("state", kVolumeStates.at(static_cast<std::size_t>(volume.state)).second);

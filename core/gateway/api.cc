@@ -166,6 +166,10 @@ Json Api::get(const Json& request) const {
       const std::vector<std::string> orphans = placement_.releases().orphans_named(key);
       if (!orphans.empty()) object = view_.orphan_view(orphans.front());
     }
+    if (object.is_null() && kind->kind == Kind::persistent_volume) {
+      const std::vector<OrphanVolumes::Orphan> orphans = placement_.orphan_volumes().named(key);
+      if (!orphans.empty()) object = view_.orphan_view(orphans.front());
+    }
     if (object.is_null()) return api_failure(std::string(kind->name) + " \"" + key + "\" not found");
     return reply.set("object", fit(std::move(object)));
   }
@@ -178,6 +182,13 @@ Json Api::get(const Json& request) const {
   if (kind->kind == Kind::pod) {
     for (const std::string& orphan : context_.identity->orphans) keys.push_back(kOrphan + orphan);
   }
+  std::map<std::string, OrphanVolumes::Orphan> orphan_volumes;
+  if (kind->kind == Kind::persistent_volume) {
+    for (const OrphanVolumes::Orphan& orphan : placement_.orphan_volumes().all()) {
+      keys.push_back(kOrphan + orphan.node + "/" + orphan.volume.volume);
+      orphan_volumes.emplace(keys.back(), orphan);
+    }
+  }
   const std::string name_space = api_text(request, "namespace");
   const std::string from = api_text(request, "continue");
   Json items = Json::array();
@@ -186,8 +197,13 @@ Json Api::get(const Json& request) const {
     if (each < from) continue;
     const bool is_orphan = each.starts_with(kOrphan);
     if (kind->namespaced && !is_orphan && !name_space.empty() && !each.starts_with(name_space + "/")) continue;
-    Json object = is_orphan ? view_.orphan_view(each.substr(kOrphan.size())) : fit(view_.view(kind->kind, each));
-    if (is_orphan && !name_space.empty() && *object.find("metadata")->find("namespace") != Json(name_space)) continue;
+    const auto volume = orphan_volumes.find(each);
+    Json object = volume != orphan_volumes.end() ? view_.orphan_view(volume->second)
+                  : is_orphan                    ? view_.orphan_view(each.substr(kOrphan.size()))
+                                                 : fit(view_.view(kind->kind, each));
+    if (kind->namespaced && is_orphan && !name_space.empty() &&
+        *object.find("metadata")->find("namespace") != Json(name_space))
+      continue;
     bytes += object.dump().size() + 1;
     if (bytes > kApiPageBytes && !items.is_null() && !items.as_array().empty()) {
       reply.set("continue", each);

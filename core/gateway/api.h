@@ -33,6 +33,7 @@ class Api {
   Json adopt(const Json& request);
   Json end_adopt_mode();
   Json adopt_pod(const std::string& key, const std::string& node);
+  Json adopt_volume(const std::string& name, const std::string& node);
   // api_explain.cc
   Json explain(const Json& request);
   Json plan(const Json& request);

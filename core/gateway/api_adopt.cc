@@ -8,7 +8,12 @@ Json Api::adopt(const Json& request) {
   const Json* done = request.find("done");
   if (done != nullptr && *done == Json(true)) return end_adopt_mode();
   const KindName* kind = find_kind(api_text(request, "kind"));
-  if (kind == nullptr || kind->kind != Kind::pod) return api_failure("kind: only a Pod can be adopted");
+  if (kind != nullptr && kind->kind == Kind::persistent_volume) {
+    return adopt_volume(api_text(request, "name"), api_text(request, "node"));
+  }
+  if (kind == nullptr || kind->kind != Kind::pod) {
+    return api_failure("kind: only a Pod or a PersistentVolume can be adopted");
+  }
   return adopt_pod(api_pod_key(request), api_text(request, "node"));
 }
 
@@ -32,6 +37,22 @@ Json Api::adopt_pod(const std::string& key, const std::string& node) {
   Json warnings = Json::array();
   if (device == nullptr || !device->reachable) warnings.push_back("node " + on + " is not connected");
   return reply.set("warnings", std::move(warnings));
+}
+
+// A directory that no volume names is one again, and its data stays.
+Json Api::adopt_volume(const std::string& name, const std::string& node) {
+  std::vector<OrphanVolumes::Orphan> found = placement_.orphan_volumes().named(name);
+  const std::string what = "PersistentVolume \"" + name + "\"";
+  if (found.empty()) return api_failure(what + " is no orphan on any node; berthctl get pv shows which are");
+  std::string nodes;
+  for (const OrphanVolumes::Orphan& each : found) nodes += (nodes.empty() ? "" : ", ") + each.node;
+  if (!node.empty()) std::erase_if(found, [&node](const OrphanVolumes::Orphan& each) { return each.node != node; });
+  if (found.empty()) return api_failure("node: " + what + " is an orphan on " + nodes + ", not on " + node);
+  if (found.size() > 1) return api_failure("node: " + what + " is an orphan on several; name one of " + nodes);
+  if (Status kept = placement_.orphan_volumes().keep(found.front(), "Retain"); !kept.is_success()) {
+    return api_failure(kept.message());
+  }
+  return api_success().set("result", "adopted, Released").set("key", name).set("warnings", Json::array());
 }
 
 Json Api::end_adopt_mode() {

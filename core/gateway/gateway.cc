@@ -238,7 +238,6 @@ void Gateway::on_link(bool up) {
   if (!up) return;
   metrics_.connections.at().add();
   mirror_.start_session();
-  placement_.forget_nodes_to_ask();
   desired_.start_session();
   subscribe();
   mirror_.barrier().raise();

@@ -73,7 +73,8 @@ class Gateway final : public Transport::Handler {
   const Objects& objects() const { return objects_; }
   const Nodes& nodes() const { return nodes_; }
   const Scheduler& scheduler() const { return placement_.scheduler(); }
-  const ProvisionedVolumes& provisioned_volumes() const { return placement_.provisioned(); }
+  const ProvisionedVolumes& provisioned_volumes() const { return orphan_volumes().provisioned(); }
+  const OrphanVolumes& orphan_volumes() const { return placement_.orphan_volumes(); }
 
  private:
   Status load();

@@ -132,6 +132,11 @@ Status Orders::remove(Kind kind, const std::string& key, const std::string& uid)
     note_deleted(key);
     if (!orphans.empty() && manifest.is_null()) return Status::ok();
   }
+  if (kind == Kind::persistent_volume && manifest.is_null()) {
+    const std::vector<OrphanVolumes::Orphan> orphans = placement_.orphan_volumes().named(key);
+    if (orphans.size() > 1) return Status::error(what + " is an orphan on several nodes: keep one with adopt --node");
+    if (!orphans.empty()) return placement_.orphan_volumes().keep(orphans.front(), "Delete");
+  }
   if (manifest.is_null()) return Status::error(what + " not found" + why_unknown(kind));
   if (PodEntry* entry = kind == Kind::pod ? context_.objects.pods().find(key) : nullptr; entry != nullptr) {
     // The pod that waits for the name goes too, unless the delete is meant for the old one only.

@@ -189,6 +189,9 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
                                        name + "`"));
     break;
   }
+  if (const std::string unowned = orphan_volumes_of(name); !unowned.empty()) {
+    conditions.push_back(condition("OrphanVolumes", true, "NoPersistentVolume", unowned));
+  }
   return conditions;
 }
 

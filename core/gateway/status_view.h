@@ -17,6 +17,8 @@ class StatusView {
   Json view(Kind kind, const std::string& key) const;
   // A workload without an object, shown as a pod; null: there is none. `orphan`: its key in the release list.
   Json orphan_view(const std::string& orphan) const;
+  // A directory without a volume, shown as one.
+  static Json orphan_view(const OrphanVolumes::Orphan& orphan);
   // The status alone; null: no such object.
   Json status_of(Kind kind, const std::string& key) const;
   // That as it is published: without what only those who ask need.
@@ -33,6 +35,7 @@ class StatusView {
   Json pod_status(const PodEntry& entry) const;
   Json budget_status(const PodDisruptionBudget& budget) const;
   Json node_status(const std::string& name, const DeviceNode& device) const;
+  std::string orphan_volumes_of(const std::string& node) const;
   Json::Array trouble_of(const std::string& name, const DeviceNode& device) const;
   std::string reason_pending(const PodEntry& entry, const std::string& why) const;
   std::string nominated_node(const PodEntry& entry) const;

@@ -134,6 +134,34 @@ std::vector<SlotReport> read_slots(Fields& fields) {
   return slots;
 }
 
+std::string encode_kept(const std::vector<KeptVolume>& volumes) {
+  Json list = Json::array();
+  for (const KeptVolume& each : volumes) {
+    Json item = Json::object();
+    item.set("volume", each.volume).set("path", each.path);
+    if (!each.claim.empty()) item.set("claim", each.claim);
+    if (each.bytes > 0) item.set("bytes", std::to_string(each.bytes));
+    list.push_back(std::move(item));
+  }
+  return list.dump();
+}
+
+std::vector<KeptVolume> read_kept(Fields& fields) {
+  std::vector<KeptVolume> volumes;
+  if (!fields.has("keptVolumes")) return volumes;
+  const Json::Array& values = fields.array("keptVolumes");
+  for (std::size_t index = 0; index < values.size() && fields.ok(); ++index) {
+    Fields inner = fields.element("keptVolumes", values[index], index);
+    KeptVolume volume{inner.name("volume"), inner.text("path")};
+    if (inner.has("claim")) volume.claim = inner.text("claim");
+    if (inner.has("bytes")) volume.bytes = static_cast<std::int64_t>(inner.u64("bytes"));
+    if (volume.bytes < 0) inner.fail("bytes", "must be below 2^63");
+    fields.merge(inner);
+    volumes.push_back(std::move(volume));
+  }
+  return volumes;
+}
+
 // Answers that can end a row or a release-list entry must name the pod and its epoch; the others may answer a List.
 bool must_name_a_pod(AnswerType type) {
   return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots &&
@@ -218,6 +246,7 @@ Members members_of(const Answer& answer) {
     members.emplace_back("slots", encode_slots(answer.slots));
     if (!answer.unused_volumes.empty()) members.emplace_back("unusedVolumes", encode_names(answer.unused_volumes));
     if (!answer.obeyed_before.empty()) members.emplace_back("obeyedBefore", to_json(answer.obeyed_before).dump());
+    if (!answer.kept_volumes.empty()) members.emplace_back("keptVolumes", encode_kept(answer.kept_volumes));
   }
   if (!answer.volume.empty()) members.emplace_back("volume", text_of(answer.volume));
   if (answer.type == AnswerType::renew) members.emplace_back("request", text_of(answer.certificate_request));
@@ -326,6 +355,7 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
     answer.slots = read_slots(fields);
     answer.unused_volumes = read_names(fields, "unusedVolumes");
     answer.obeyed_before = fields.obeyed("obeyedBefore");
+    answer.kept_volumes = read_kept(fields);
     if (answer.page >= answer.pages) fields.fail("page", "must be below pages");
   }
   if (answer.type == AnswerType::volume_deleted) {

@@ -111,6 +111,14 @@ enum class AnswerType {
 
 enum class SlotState { none, preparing, prepared, running, stopping, finished };
 
+struct KeptVolume {  // a directory in a pool of the device that no slot has and that has been used
+  std::string volume;
+  std::string path;
+  std::string claim = {};  // that it was made for; empty: the device has no record of it
+  std::int64_t bytes = 0;  // that the claim asked for; 0: likewise
+  bool operator==(const KeptVolume&) const = default;
+};
+
 struct SlotReport {  // one slot as listed
   std::string uid;
   Epoch epoch;
@@ -148,6 +156,7 @@ struct Answer {
   std::vector<SlotReport> slots;
   std::vector<std::string> unused_volumes = {};   // slots, page 0: made for slots that ended before Bind
   std::vector<ObeyedGateway> obeyed_before = {};  // slots, page 0: the last at the end
+  std::vector<KeptVolume> kept_volumes = {};      // slots
   std::string certificate_request = {};           // renew: PEM
   std::string volume = {};                        // volume_deleted: it is gone, with its data
 

@@ -9,6 +9,7 @@
 #include "core/placement/adoption.h"
 #include "core/placement/kept_output.h"
 #include "core/placement/node_registry.h"
+#include "core/placement/orphan_volumes.h"
 #include "core/placement/pod_registry.h"
 
 namespace berth {
@@ -21,6 +22,7 @@ class AdoptMode {
     PodRegistry& pods;
     Adoption& adoption;
     KeptOutput& output;
+    OrphanVolumes& orphan_volumes;
   };
   // All outlive it.
   AdoptMode(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

@@ -29,24 +29,26 @@ bool is_alive(SlotState state) { return state == SlotState::running || state == 
 
 void Comparison::take_slots(const Answer& answer) {
   if (parts_.listings.is_page_of_open(answer)) parts_.provisioned.take_unused(answer.node, answer.unused_volumes);
-  const std::optional<std::vector<SlotReport>> slots = parts_.listings.add_page(answer);
-  if (!slots) return;
-  const std::size_t unexplained = count_unexplained(answer.node, *slots);
+  const std::optional<Listed> listed = parts_.listings.add_page(answer);
+  if (!listed) return;
+  const std::vector<SlotReport>& slots = listed->slots;
+  const std::size_t unexplained = count_unexplained(answer.node, slots);
   if (context_.identity->adopting && parts_.twins.is_held(answer.node)) {
     return parts_.listings.start_later(answer.node);  // D5: what the other device runs is not known
   }
-  if (!parts_.nodes.admit_listing(answer.node, slots->size(), unexplained)) {
+  if (!parts_.nodes.admit_listing(answer.node, slots.size(), unexplained)) {
     // What it runs is not known then, and the fleet waits for it as for one that is offline.
     if (context_.identity->adopting) parts_.listings.start_later(answer.node);
     return;
   }
-  const auto foreign = std::find_if(slots->begin(), slots->end(), [&](const SlotReport& slot) {
+  const auto foreign = std::find_if(slots.begin(), slots.end(), [&](const SlotReport& slot) {
     return slot.state != SlotState::none && !is_given(answer.node, slot.epoch);
   });
-  if (foreign != slots->end()) parts_.adopt_mode.note_foreign_slot(answer.node, *foreign);
-  if (compare(answer.node, *slots, answer.incarnation)) {
+  if (foreign != slots.end()) parts_.adopt_mode.note_foreign_slot(answer.node, *foreign);
+  if (compare(answer.node, slots, answer.incarnation)) {
     parts_.nodes.note_unexplained(answer.node, unexplained);
     parts_.provisioned.reclaim(answer.node);
+    parts_.orphan_volumes.take_listing(answer.node, listed->kept_volumes);
     return parts_.adopt_mode.note_answered(answer.node);
   }
   parts_.listings.start_later(answer.node);

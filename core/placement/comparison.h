@@ -8,6 +8,7 @@
 
 #include "core/placement/adopt_mode.h"
 #include "core/placement/node_registry.h"
+#include "core/placement/orphan_volumes.h"
 #include "core/placement/pod_registry.h"
 #include "core/placement/recovery.h"
 #include "core/placement/twins.h"
@@ -30,6 +31,7 @@ class Comparison {
     Adoption& adoption;
     AdoptMode& adopt_mode;
     Twins& twins;
+    OrphanVolumes& orphan_volumes;
   };
   // All outlive it.
   Comparison(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

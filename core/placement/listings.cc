@@ -65,7 +65,7 @@ bool Listings::is_page_of_open(const Answer& answer) const {
   return answer.type == AnswerType::slots && found != open_.end() && found->second.id == answer.list_id;
 }
 
-std::optional<std::vector<SlotReport>> Listings::add_page(const Answer& answer) {
+std::optional<Listed> Listings::add_page(const Answer& answer) {
   // Only a listing asked for now, under the present term, proves anything (P8).
   if (!is_page_of_open(answer) || answer.gateway_id != context_.nodes.id_towards(answer.node, context_.identity->id))
     return std::nullopt;
@@ -78,24 +78,32 @@ std::optional<std::vector<SlotReport>> Listings::add_page(const Answer& answer) 
     return std::nullopt;
   }
   if (answer.page == 0) listing.pages.clear();  // the device began again
-  listing.pages[answer.page] = answer.slots;
+  listing.pages[answer.page] = {answer.slots, answer.kept_volumes};
   listing.resends = 0;
   std::size_t listed = 0;
-  for (const auto& [page, part] : listing.pages) listed += part.size();
+  for (const auto& [page, part] : listing.pages) listed += part.slots.size();
   if (listing.pages.size() < answer.pages && listed <= context_.options.node_limits.slots) {
     ask_page(answer.node);
     return std::nullopt;
   }
-  std::vector<SlotReport> slots;
-  for (auto& [page, part] : listing.pages) slots.insert(slots.end(), part.begin(), part.end());
-  std::erase_if(slots, [&](const SlotReport& slot) { return listing.ended.contains(slot.epoch); });
+  Listed all;
+  for (const auto& [page, part] : listing.pages) {
+    all.slots.insert(all.slots.end(), part.slots.begin(), part.slots.end());
+    all.kept_volumes.insert(all.kept_volumes.end(), part.kept_volumes.begin(), part.kept_volumes.end());
+  }
+  std::erase_if(all.slots, [&](const SlotReport& slot) { return listing.ended.contains(slot.epoch); });
+  std::erase_if(all.kept_volumes, [&](const KeptVolume& each) { return listing.deleted.contains(each.volume); });
   context_.timers.cancel(listing.resend);
   open_.erase(found);
-  return slots;
+  return all;
 }
 
 void Listings::note_ended(const std::string& node, const Epoch& epoch) {
   if (const auto found = open_.find(node); found != open_.end()) found->second.ended.insert(epoch);
+}
+
+void Listings::note_deleted(const std::string& node, const std::string& volume) {
+  if (const auto found = open_.find(node); found != open_.end()) found->second.deleted.insert(volume);
 }
 
 bool Listings::set_status_lost(const std::string& node, bool lost) {

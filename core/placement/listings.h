@@ -13,6 +13,12 @@
 
 namespace berth {
 
+// What a node has listed.
+struct Listed {
+  std::vector<SlotReport> slots;
+  std::vector<KeptVolume> kept_volumes;
+};
+
 class Listings {
  public:
   // Both outlive it. Listings of an earlier run must not be taken for ours: the first id is random.
@@ -31,11 +37,13 @@ class Listings {
   std::uint64_t last_id() const { return last_id_; }
   // The answer is a page of the listing that is open.
   bool is_page_of_open(const Answer& answer) const;
-  // Takes a page in and asks for the next one; with the last one the listing is over, and all its slots are returned.
-  // So it is with one that goes beyond the limit of slots.
-  std::optional<std::vector<SlotReport>> add_page(const Answer& answer);
+  // Takes a page in and asks for the next one; with the last one the listing is over, and all of it is returned. So it
+  // is with one that goes beyond the limit of slots.
+  std::optional<Listed> add_page(const Answer& answer);
   // By the node's own answer the epoch has ended since: what an open listing reports of it is older.
   void note_ended(const std::string& node, const Epoch& epoch);
+  // Likewise, the device has deleted the volume.
+  void note_deleted(const std::string& node, const std::string& volume);
   // A final status of the node was lost on the way, or not: the next listing asks for statuses again.
   // True: that is news.
   bool set_status_lost(const std::string& node, bool lost);
@@ -48,8 +56,9 @@ class Listings {
  private:
   struct Listing {
     std::uint64_t id = 0;
-    std::map<std::uint32_t, std::vector<SlotReport>> pages;
-    std::set<Epoch> ended;  // since it was asked for
+    std::map<std::uint32_t, Listed> pages;
+    std::set<Epoch> ended;          // since it was asked for
+    std::set<std::string> deleted;  // volumes, likewise
     Timers::Id resend = 0;
     int resends = 0;
   };

@@ -24,6 +24,7 @@ Placement::Placement(const PlacementContext& context)
       changes_(context.objects, context.mirror, scheduler_.queue()),
       refusals_(context, scheduler_, changes_),
       provisioned_(context, state_, sender_, changes_),
+      orphan_volumes_(std::make_unique<OrphanVolumes>(context, provisioned_)),
       volumes_(context, state_, changes_, provisioned_, *this),
       immediate_claims_(context, volumes_),
       releases_(context, state_, scheduler_.cache(), sender_, listings_, volumes_, provisioned_, changes_, *this),
@@ -38,12 +39,12 @@ Placement::Placement(const PlacementContext& context)
       recovery_(context, {state_, scheduler_, volumes_, provisioned_, releases_, lifecycle_, nodes_, pods_}),
       pod_admission_(context, scheduler_),
       adoption_(context, {state_, volumes_, releases_, lifecycle_, pods_, pod_admission_}),
-      adopt_mode_(context, {volumes_, nodes_, pods_, adoption_, output_}),
+      adopt_mode_(context, {volumes_, nodes_, pods_, adoption_, output_, *orphan_volumes_}),
       comparison_(context, {state_, scheduler_, listings_, volumes_, provisioned_, releases_, lifecycle_, nodes_, pods_,
-                            recovery_, adoption_, adopt_mode_, twins_}),
+                            recovery_, adoption_, adopt_mode_, twins_, *orphan_volumes_}),
       takeover_(context, {listings_, nodes_, comparison_, adopt_mode_}),
       retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_, twins_,
-                            listings_}),
+                            listings_, *orphan_volumes_}),
       statuses_(context, state_,
                 [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {
   context.objects.count_running_by([this](std::string_view uid) {
@@ -89,7 +90,13 @@ void Placement::take_answer(Answer answer) {
   if (answer.type == AnswerType::renew) return nodes_.renewals().take(answer.node, answer.certificate_request);
   if (answer.type == AnswerType::superseded) return takeover_.take_superseded(answer);
   if (answer.type == AnswerType::kept) return output_.take(answer);
-  if (answer.type == AnswerType::volume_deleted) return provisioned_.take_answer(answer);
+  if (answer.type == AnswerType::volume_deleted) {
+    if (provisioned_.take_answer(answer)) {
+      listings_.note_deleted(answer.node, answer.volume);
+      orphan_volumes_->note_deleted(answer.node, answer.volume);
+    }
+    return;
+  }
   if (answer.type == AnswerType::slots) {
     takeover_.note_slots(answer);
     return comparison_.take_slots(answer);

@@ -16,6 +16,7 @@
 #include "core/placement/ephemeral_claims.h"
 #include "core/placement/immediate_claims.h"
 #include "core/placement/kept_output.h"
+#include "core/placement/orphan_volumes.h"
 #include "core/placement/provisioned_volumes.h"
 #include "core/placement/refusal_watch.h"
 #include "core/placement/retirement.h"
@@ -41,7 +42,7 @@ class Placement final : private PlacementEvents {
   VolumeBinder& volumes() { return volumes_; }
   ReleaseList& releases() { return releases_; }
   const ReleaseList& releases() const { return releases_; }
-  const ProvisionedVolumes& provisioned() const { return provisioned_; }
+  OrphanVolumes& orphan_volumes() const { return *orphan_volumes_; }
   const PodAdmission& pod_admission() const { return pod_admission_; }
   PodLifecycle& lifecycle() { return lifecycle_; }
   AdoptMode& adopt_mode() { return adopt_mode_; }
@@ -64,13 +65,13 @@ class Placement final : private PlacementEvents {
     listings_.clear();
     twins_.reset_session();
     statuses_.reset();
+    nodes_to_ask_.clear();
   }
   // The retained state of the session has arrived.
   void on_synced();
   // Asks the nodes that on_synced() has left, until `end_us` on the clock.
   void ask_nodes(std::int64_t end_us);
   bool has_nodes_to_ask() const { return !nodes_to_ask_.empty(); }
-  void forget_nodes_to_ask() { nodes_to_ask_.clear(); }
   // Decides for as many pods as a turn has time for. True: there are more.
   bool schedule_pending();
 
@@ -99,6 +100,7 @@ class Placement final : private PlacementEvents {
   ObjectChanges changes_;
   RefusalWatch refusals_;
   ProvisionedVolumes provisioned_;
+  std::unique_ptr<OrphanVolumes> orphan_volumes_;
   VolumeBinder volumes_;
   ImmediateClaims immediate_claims_;
   ReleaseList releases_;

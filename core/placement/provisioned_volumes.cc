@@ -13,15 +13,21 @@ namespace berth {
 
 namespace {
 
+// Annotation of a volume: the claim that its directory was made for.
+constexpr std::string_view kMadeForClaim = "berth/made-for-claim";
+
+Json made_on(const std::string& node) {
+  Json annotations = Json::object();
+  return annotations.set(kProvisionedBy, StorageClass::kLocalProvisioner).set(kOfferedBy, node);
+}
+
 // As the claim asks for it, since an external provisioner's volume of that claim would be the same.
 Json manifest_for(const BoundVolume& made, const std::string& node, const PersistentVolumeClaim& claim,
                   const std::string& reclaim_policy) {
   Json modes = Json::array();
   for (const std::string& mode : claim.access_modes) modes.push_back(mode);
-  Json annotations = Json::object();
-  annotations.set(kProvisionedBy, StorageClass::kLocalProvisioner).set(kOfferedBy, node);
   return manifest_of({made.volume, node, made.make->storage_class, made.path, Quantity(made.make->bytes).to_text(),
-                      reclaim_policy, std::move(modes), std::move(annotations)});
+                      reclaim_policy, std::move(modes), made_on(node)});
 }
 
 bool names(const std::vector<BoundVolume>& bound_volumes, const std::string& volume) {
@@ -60,22 +66,40 @@ void ProvisionedVolumes::make_objects(const Row& row) {
     // Of a class that is gone nobody knows: then the data stays.
     const std::string policy = storage_class == nullptr ? "Retain" : storage_class->reclaim_policy;
     Json manifest = manifest_for(made, row.node, *claim, policy);
-    manifest.find("metadata")->set("uid", context_.random.hex_id());
-    Result<PersistentVolume> volume = decode_persistent_volume(manifest, nullptr, Rules::off);
-    CHECK(volume.has_value());
-    EventObjects objects;
-    context_.objects.put(std::move(*volume));
-    note_new(objects, context_.objects, Kind::persistent_volume, made.volume);
-    context_.publisher.mark(Kind::persistent_volume, made.volume);
-    context_.publisher.mirror(Kind::persistent_volume, made.volume);
+    add_object(std::move(manifest));
     context_.events.record({Kind::persistent_volume_claim,
                             made.claim,
                             "Normal",
                             "ProvisioningSucceeded",
                             "Successfully provisioned volume " + made.volume,
                             {}});
-    changes_.wake(*event_of(Kind::persistent_volume, kAdd), objects);
   }
+}
+
+void ProvisionedVolumes::add_object(Json manifest) {
+  manifest.find("metadata")->set("uid", context_.random.hex_id());
+  Result<PersistentVolume> volume = decode_persistent_volume(manifest, nullptr, Rules::off);
+  CHECK(volume.has_value());
+  const std::string name = volume->metadata.name;
+  EventObjects objects;
+  context_.objects.put(std::move(*volume));
+  note_new(objects, context_.objects, Kind::persistent_volume, name);
+  context_.publisher.mark(Kind::persistent_volume, name);
+  context_.publisher.mirror(Kind::persistent_volume, name);
+  changes_.wake(*event_of(Kind::persistent_volume, kAdd), objects);
+}
+
+// Which claim it belonged to is for people: the claim of that name may be another one by now.
+void ProvisionedVolumes::add_released(const std::string& node, const std::string& storage_class, const KeptVolume& kept,
+                                      const std::string& reclaim_policy) {
+  Json manifest = manifest_of({kept.volume, node, storage_class, kept.path, Quantity(kept.bytes).to_text(),
+                               reclaim_policy, Json(Json::Array{Json("ReadWriteOnce")}), made_on(node)});
+  if (!kept.claim.empty()) {
+    manifest.find("metadata")->find("annotations")->set(kMadeForClaim, kept.claim);
+  }
+  manifest.set("status", Json(Json::Object{{"phase", Json("Released")}}));
+  add_object(std::move(manifest));
+  reclaim_volume(kept.volume);
 }
 
 // Type, reason and message as sig-storage-lib-external-provisioner has them (controller.go). The pod may have been
@@ -90,7 +114,6 @@ void ProvisionedVolumes::tell_rejected(const Row& row, const std::string& reason
   }
 }
 
-// A row, or an entry of the release list, may have the volume on the node.
 bool ProvisionedVolumes::is_named(const std::string& node, const std::string& volume) const {
   const LiveEpochs::Epochs* live = state_.epochs.of(node);
   if (live == nullptr) return false;
@@ -168,23 +191,24 @@ void ProvisionedVolumes::ask(const std::string& node, const std::string& volume,
   });
 }
 
-void ProvisionedVolumes::take_answer(const Answer& answer) {
+bool ProvisionedVolumes::take_answer(const Answer& answer) {
   const auto asked = asked_.find({answer.node, answer.volume});
   const DeviceNode* device = context_.nodes.find(answer.node);
   const bool is_ours = asked != asked_.end() && asked->second == answer.epoch && device != nullptr &&
                        device->incarnation == answer.incarnation &&
                        answer.gateway_id.store_id == context_.identity->id.store_id;
-  if (!is_ours) return;
+  if (!is_ours) return false;
   asked_.erase(asked);
   context_.log.write(Level::info, "volume deleted", {{"volume", answer.volume}, {"node", answer.node}});
   const auto volume = context_.objects.volume(answer.volume);
-  if (volume == nullptr || maker_of(*volume) != answer.node || !is_to_be_deleted(*volume)) return;
+  if (volume == nullptr || maker_of(*volume) != answer.node || !is_to_be_deleted(*volume)) return true;
   if (const auto resend = resends_.find(answer.volume); resend != resends_.end()) {
     context_.timers.cancel(resend->second.timer);
     resends_.erase(resend);
   }
   changes_.erase(Kind::persistent_volume, answer.volume);
   changes_.wake_capacity();
+  return true;
 }
 
 }  // namespace berth

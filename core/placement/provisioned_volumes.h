@@ -41,11 +41,16 @@ class ProvisionedVolumes {
   void reclaim_volume(const std::string& volume);
   // Rows, entries of the release list and volumes looked at so far: for a node's listing those of that node.
   std::uint64_t looked_at() const { return looked_at_; }
-  // VolumeDeleted. The object goes; an answer to anything but the last request changes nothing.
-  void take_answer(const Answer& answer);
+  // VolumeDeleted. The object goes; an answer to anything but the last request changes nothing, and returns false.
+  bool take_answer(const Answer& answer);
+  // A row, or an entry of the release list, may have the volume on the node.
+  bool is_named(const std::string& node, const std::string& volume) const;
+  // A directory of the node that no object names gets one, Released.
+  void add_released(const std::string& node, const std::string& storage_class, const KeptVolume& kept,
+                    const std::string& reclaim_policy);
 
  private:
-  bool is_named(const std::string& node, const std::string& volume) const;
+  void add_object(Json manifest);
   bool is_needless(const std::string& node, const std::string& volume) const;
   bool is_to_be_deleted(const PersistentVolume& volume) const;
   void ask(const std::string& node, const std::string& volume, const std::string& path);

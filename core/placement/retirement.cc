@@ -46,6 +46,7 @@ Status Retirement::retire(const std::string& node) {
   for (const std::string& key : entries) parts_.releases.end(key);
   // A listing that one of these ends asked for would leave out what has ended: nothing has, it was given up.
   parts_.listings.forget(node);
+  parts_.orphan_volumes.forget(node);
   orphan_volumes(node);
   parts_.volumes.deselect(node);
   if (context_.objects.overlay(node) != nullptr) parts_.changes.erase(Kind::node, node);

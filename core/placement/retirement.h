@@ -28,6 +28,7 @@ class Retirement {
     Takeover& takeover;
     Twins& twins;
     Listings& listings;
+    OrphanVolumes& orphan_volumes;
   };
   // All outlive it.
   Retirement(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

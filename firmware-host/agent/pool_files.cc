@@ -143,7 +143,10 @@ std::vector<std::string> PoolFiles::list(const std::string& root) {
   const Directory entries(opendir(root.c_str()));
   if (!entries) return names;
   while (const char* name = next_name(entries)) {
-    if (std::string_view(name) != "lost+found") names.emplace_back(name);
+    struct stat found{};
+    const bool is_directory =
+        fstatat(dirfd(entries.get()), name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode);
+    if (is_directory && std::string_view(name) != "lost+found") names.emplace_back(name);
   }
   return names;
 }

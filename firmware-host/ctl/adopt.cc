@@ -9,14 +9,16 @@ namespace berth {
 
 namespace {
 
-Outcome<void> adopt_pod(ApiClient& client, const CtlOptions& options, const Screen& screen) {
+Outcome<void> adopt_orphan(ApiClient& client, const CtlOptions& options, const Screen& screen) {
   Json request = Json::object();
-  request.set("op", "adopt").set("kind", "Pod").set("namespace", namespace_of(options)).set("name", options.name);
+  const bool is_pod = find_kind(options.kind)->kind == Kind::pod;
+  request.set("op", "adopt").set("kind", is_pod ? "Pod" : "PersistentVolume").set("name", options.name);
+  if (is_pod) request.set("namespace", namespace_of(options));
   if (!options.node.empty()) request.set("node", options.node);
   const Outcome<Json> answer = client.ask(std::move(request), false);
   if (!answer) return std::unexpected(answer.error());
-  screen.out << "pod/" << printable(text_field(*answer, {"key"})) << " " << printable(text_field(*answer, {"result"}))
-             << std::endl;
+  screen.out << (is_pod ? "pod/" : "persistentvolume/") << printable(text_field(*answer, {"key"})) << " "
+             << printable(text_field(*answer, {"result"})) << std::endl;
   print_warnings(*answer, screen);
   return {};
 }
@@ -24,7 +26,7 @@ Outcome<void> adopt_pod(ApiClient& client, const CtlOptions& options, const Scre
 }  // namespace
 
 Outcome<void> run_adopt(ApiClient& client, const CtlOptions& options, const Screen& screen) {
-  if (!options.name.empty()) return adopt_pod(client, options, screen);
+  if (!options.name.empty()) return adopt_orphan(client, options, screen);
   // Not idempotent: a resent request might end another adopt mode, which began since.
   const Outcome<Json> answer = client.ask(Json(Json::Object{{"op", Json("adopt")}, {"done", Json(true)}}), false);
   if (!answer) return std::unexpected(answer.error());

@@ -288,10 +288,12 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   forget->add_option("NAME", to.name, "Its name");
 
   CLI::App* adopt = command("adopt", "After a lost store: keep an orphan, or wait for nodes no longer", Command::adopt);
-  adopt->add_option("KIND", to.kind, "pod, or pod/NAME; or the word done: place pods although nodes have not answered")
+  adopt
+      ->add_option("KIND", to.kind,
+                   "pod or pv, or pod/NAME; or the word done: place pods although nodes have not answered")
       ->required();
   adopt->add_option("NAME", to.name, "Its name");
-  adopt->add_option("--node", to.node, "The node that runs it, if several do")->type_name("NODE");
+  adopt->add_option("--node", to.node, "The node that has it, if several do")->type_name("NODE");
   add_namespace(*adopt, to);
 
   CLI::App* status = command("status", "Show the state of the gateway", Command::status);
@@ -323,7 +325,8 @@ std::string check(CtlOptions& options) {
   }
   if (options.command == Command::adopt && (options.kind != "done" || !options.name.empty())) {
     const KindName* kind = find_kind(options.kind);
-    if (!named || kind == nullptr || kind->kind != Kind::pod) return "adopt: requires pod NAME, or the word done";
+    const bool is_orphan = kind != nullptr && (kind->kind == Kind::pod || kind->kind == Kind::persistent_volume);
+    if (!named || !is_orphan) return "adopt: requires pod NAME or pv NAME, or the word done";
   }
   if (options.command == Command::remove) {
     if (!options.files.empty() && !options.kind.empty()) return "delete: use either KIND NAME or -f FILE";

@@ -105,9 +105,11 @@ std::string memory_cell(const Json& node) {
 
 std::string labels_cell(const Json& object) { return join_pairs(object_field(object, {"metadata", "labels"})); }
 
+// Of an orphan: the claim that it was made for.
 std::string claim_cell(const Json& volume) {
   const std::string name = text_field(volume, {"spec", "claimRef", "name"});
-  return name.empty() ? name : text_field(volume, {"spec", "claimRef", "namespace"}) + "/" + name;
+  if (name.empty()) return text_field(volume, {"status", "claim"});
+  return text_field(volume, {"spec", "claimRef", "namespace"}) + "/" + name;
 }
 
 // "app=web,+1": matchLabels, and the number of matchExpressions.

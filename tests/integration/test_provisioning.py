@@ -164,3 +164,34 @@ def test_what_no_record_explains_is_left_alone_and_no_volume_is_made_in_its_plac
     fleet.apply(writing_pod("web", "data"))
     fleet.wait_pending("web", "is there already and not an empty directory")
     assert (root / f"pvc-{uid}" / "precious").exists() and (root / "old").exists()
+
+
+@pytest.mark.parametrize("decision", ["adopt", "delete"])
+def test_a_used_directory_whose_volume_was_lost_is_shown_until_the_operator_keeps_or_removes_it(fleet, tmp_path, decision):
+    fleet.start_gateway()
+    root = start_with_pools(fleet, tmp_path)
+    fleet.apply(local_class(policy="Retain"), claim("data", storage_class="fast"), writing_pod("web", "data"))
+    fleet.wait_running("web", node="n1")
+    name = volume_of(fleet, "data")
+    wait_until(lambda: (root / name / "file").exists(), "what the pod writes")
+    fleet.delete("pod", "web")
+    fleet.wait_gone("web")
+    fleet.delete("persistentvolumeclaim", "data")
+    wait_until(lambda: phase_of(fleet, name) == "Released", "the release of the volume")
+    fleet.delete("persistentvolume", name)
+    for program in ("n1", "berthd"):
+        fleet.kill(program)
+        fleet.restart(program)
+    fleet.wait_node("n1")
+    wait_until(lambda: phase_of(fleet, name) == "Orphan", "the directory that no volume names")
+    shown = fleet.ctl("get", "pv").stdout
+    assert name in shown and "Orphan" in shown and "default/data" in shown
+    conditions = fleet.get("node", "n1")["status"]["conditions"]
+    assert any(each["type"] == "OrphanVolumes" and str(root / name) in each["message"] for each in conditions)
+    if decision == "adopt":
+        assert "adopted, Released" in fleet.ctl("adopt", "pv", name, "--node", "n1").stdout
+        assert phase_of(fleet, name) == "Released" and (root / name / "file").exists()
+    else:
+        fleet.delete("persistentvolume", name)
+        wait_until(lambda: not (root / name).exists(), "the removal of the directory")
+        wait_until(lambda: fleet.get("persistentvolume", name) is None, "the end of the volume")

@@ -50,7 +50,8 @@ def test_every_schema_is_one_and_every_reference_of_the_channels_leads_to_one(sc
 RIGHT = [("nodes/n1/requests", BIND), ("nodes/n1/requests", {**without(BIND, "uid"), "promiseMs": "5", "items": [{"uid": "a"}]}),
          ("gateways/gw/answers/n1", STALE), ("gateways/gw/answers/n1", SLOTS), ("nodes/n1/state", STATE),
          ("nodes/n1/requests", DELETE), ("nodes/n1/requests", without(DELETE, "path")), ("gateways/gw/answers/n1", DELETED),
-         ("gateways/gw/answers/n1", {**SLOTS, "unusedVolumes": ["pvc-1"]}), ("nodes/n1/state", {**STATE, "volumePools": POOLS}),
+         ("gateways/gw/answers/n1", {**SLOTS, "unusedVolumes": ["pvc-1"]}),
+         ("gateways/gw/answers/n1", {**SLOTS, "keptVolumes": [{"volume": "pvc-1", "path": "/pool/pvc-1", "bytes": "1"}]}), ("nodes/n1/state", {**STATE, "volumePools": POOLS}),
          ("nodes/n1/state", without(STATE, "protocol")), ("status/pods/default/web", ""), ("nodes/n1/pods/default/web", "")]
 
 

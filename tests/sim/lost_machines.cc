@@ -25,7 +25,12 @@ std::pair<std::string, std::string> parts_of(const std::string& orphan) {
 
 LostMachines::LostMachines(SimEnvironment& world, SimGateway& gateway, Operators& operators,
                            const std::vector<std::unique_ptr<SimDevice>>& devices, std::uint64_t seed)
-    : world_(world), gateway_(gateway), operators_(operators), devices_(devices), random_(seed ^ 0x4c4f5354) {}
+    : world_(world),
+      gateway_(gateway),
+      operators_(operators),
+      devices_(devices),
+      random_(seed ^ 0x4c4f5354),
+      volume_random_(seed ^ 0x4f525048) {}
 
 void LostMachines::begin_storm(Millis storm_ms, std::function<void()> forget_retained) {
   forget_retained_ = std::move(forget_retained);
@@ -70,6 +75,16 @@ void LostMachines::decide_on_orphans() {
     const auto [node, uid] = parts_of(orphan);
     const std::string name = world_.witness.names().name_of(uid);
     if (!name.empty()) operators_.decide(name, uid, node);
+  }
+}
+
+// Not in a fleet of another fault alone: stores of gateways are lost, and nodes forgotten, without the machine too.
+void LostMachines::decide_on_orphan_volumes() {
+  if (gateway_.gateway() == nullptr) return;
+  for (const OrphanVolumes::Orphan& orphan : gateway_.gateway()->orphan_volumes().all()) {
+    if (!volume_random_.chance(1, 3)) continue;
+    ++world_.counts.faults["orphan volume decided on"];
+    operators_.decide_on_volume(orphan.volume.volume, orphan.node, volume_random_.chance(1, 2));
   }
 }
 

@@ -28,6 +28,8 @@ class LostMachines {
 
   // Of what the configuration leaves to the operator; and of nodes that he does not wait for any longer.
   void decide_on_orphans();
+  // Of directories that no volume names: in every fleet.
+  void decide_on_orphan_volumes();
   // All nodes are connected, and those that were to answer have: only the operator knows that there are no others.
   void end_adopt_mode();
   Operators::Seen orphans_seen() const;
@@ -39,7 +41,7 @@ class LostMachines {
   SimGateway& gateway_;
   Operators& operators_;
   const std::vector<std::unique_ptr<SimDevice>>& devices_;
-  Random random_;
+  Random random_, volume_random_;
   bool are_there_ = false;
   std::function<void()> forget_retained_;
 };

@@ -76,7 +76,12 @@ void Reader::on_message(const Message& message) {
   const Json* id = reply ? reply->find("id") : nullptr;
   if (items == nullptr || id == nullptr) return;
   const Kind kind = find_kind(id->as_string())->kind;
-  for (const Json& object : items->as_array()) statuses_[{kind, key_of(kind, object)}] = *object.find("status");
+  for (const Json& object : items->as_array()) {
+    const Json& status = *object.find("status");
+    // What has no object has no status of its own at the broker.
+    if (kind == Kind::persistent_volume && status.string_at("phase") == "Orphan") continue;
+    statuses_[{kind, key_of(kind, object)}] = status;
+  }
   if (const Json* next = reply->find("continue")) ask(kind, next->as_string());
 }
 

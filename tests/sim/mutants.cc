@@ -69,6 +69,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p16, "P16", "past orders are not remembered"},
       {Mutant::p17, "P17", "a pod with spec.nodeName that has to wait is placed anywhere"},
       {Mutant::p18, "P18", "a volume counts as deleted once its device was asked"},
+      {Mutant::p18_orphan, "P18o", "directories that no volume names are not heard of"},
       {Mutant::d1, "D1", "the host name that a device says counts"},
       {Mutant::d2, "D2", "no node is passed over for long"},
       {Mutant::d3, "D3", "what devices report has no limits"},
@@ -137,6 +138,7 @@ Answer misread(Answer answer, const Row* row, const ProofKey& key, Mutant mutant
     spoiled.erase("spec");
     slot.pod = spoiled.dump();
   }
+  if (mutant == Mutant::p18_orphan) answer.kept_volumes.clear();
   if (mutant == Mutant::p8_page && answer.page == 0) answer.pages = std::min<std::uint32_t>(answer.pages, 1);
   if (row == nullptr || answer.node != row->node) return answer;
   if (mutant == Mutant::p3 && answer.type == AnswerType::hello) {

@@ -52,6 +52,7 @@ enum class Mutant {
   p16,
   p17,
   p18,
+  p18_orphan,
   d1,
   d2,
   d3,

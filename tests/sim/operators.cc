@@ -485,6 +485,14 @@ void Operators::decide(const std::string& key, const std::string& uid, const std
   ask(keeps ? request.set("node", node) : request.set("uid", uid));
 }
 
+void Operators::decide_on_volume(const std::string& volume, const std::string& node, bool keeps) {
+  world_.note("operator", std::string(keeps ? "keeps " : "removes ") + volume + " of " + node);
+  Json request(Json::Object{
+      {"op", Json(keeps ? "adopt" : "delete")}, {"kind", Json("PersistentVolume")}, {"name", Json(volume)}});
+  if (keeps) request.set("node", node);
+  ask(std::move(request));
+}
+
 void Operators::settle() {
   for (auto cordoned : cordoned_) cordoned = false;
   for (auto& [name, plan] : plans_) plan.gated = false;

@@ -41,6 +41,8 @@ class Operators final : private Transport::Handler {
   void apply_anew(Random& random, Millis spread);
   // Keeps or ends one of these workloads, of `node`.
   void decide(const std::string& key, const std::string& uid, const std::string& node);
+  // The directory of that name on the node, which no volume names, is one again, or goes.
+  void decide_on_volume(const std::string& volume, const std::string& node, bool keeps);
   // Removes everything that keeps pods from fitting: cordons and gates.
   void settle();
   void forget(const std::string& node);

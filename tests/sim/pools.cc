@@ -11,13 +11,28 @@ namespace {
 
 using Records = std::map<std::string, MadeVolume>;
 
+constexpr char kUnseen[] = ", which no object names, and the operator is not told";
+
+// Told to the operator, who has not decided; or its device has not been heard since.
+bool is_shown(const Gateway& gateway, const std::string& node, const std::string& volume) {
+  const DeviceNode* device = gateway.nodes().all().contains(node) ? &gateway.nodes().all().at(node) : nullptr;
+  if (device == nullptr || !device->reachable || device->node == nullptr || gateway.identity().adopting) return true;
+  for (const auto& [key, claim] : gateway.objects().all<PersistentVolumeClaim>()) {
+    if (claim->volume_name == volume) return true;  // it waits for the volume to come back
+  }
+  const std::vector<OrphanVolumes::Orphan> orphans = gateway.orphan_volumes().of(node);
+  return std::any_of(orphans.begin(), orphans.end(),
+                     [&volume](const OrphanVolumes::Orphan& each) { return each.volume.volume == volume; });
+}
+
 Breach find_needless(const Gateway& gateway, const std::string& node, const std::string& name, const Records& records,
                      bool is_exact, bool may_lack_records) {
   const std::string what = "node " + node + " has a directory of volume " + name;
   const auto volume = gateway.objects().volume(name);
   const bool has_object = volume != nullptr && maker_of(*volume) == node;
   const auto record = records.find(name);
-  if (record == records.end()) return may_lack_records ? Breach() : Breach(what + ", and no record");
+  if (record == records.end() && !may_lack_records) return what + ", and no record";
+  if (record == records.end()) return has_object || is_shown(gateway, node, name) ? Breach() : Breach(what + kUnseen);
   if (record->second.state == MadeVolume::State::removing) return what + ", which it was to remove";
   if (has_object) return {};
   // A row is about to be bound.
@@ -26,7 +41,8 @@ Breach find_needless(const Gateway& gateway, const std::string& node, const std:
     if (binding.row.node == node && std::find(made.begin(), made.end(), name) != made.end()) return {};
   }
   const bool is_used = record->second.state == MadeVolume::State::kept;
-  return is_used && !is_exact ? Breach() : Breach(what + ", and there is no such object");
+  if (!is_used || is_exact) return what + ", and there is no such object";
+  return is_shown(gateway, node, name) ? Breach() : Breach(what + kUnseen);
 }
 
 }  // namespace

@@ -339,7 +339,10 @@ void World::plan_storm() {
   // Larger fleets have more actions and faults.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
   repeatedly(env_, plan_.rush ? kRushMs : env_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
-  repeatedly(env_, 20'000, [this] { republish_all(); });
+  repeatedly(env_, 20'000, [this] {
+    republish_all();
+    lost_machines_->decide_on_orphan_volumes();
+  });
   // Faults that stop all binding for a while are rarer in a rush.
   const Millis apart = plan_.rush ? kRushApart : 1;
   repeatedly(env_, apart * env_.pick(6000, 60'000), [this] { gateway_trouble(); });

@@ -62,6 +62,15 @@ class AgentVolumes : public AgentTest {
     }
     return {"no listing"};
   }
+  std::vector<KeptVolume> kept() {
+    Request list = request_of(RequestType::list, "");
+    list.list_id = ++listings_;
+    deliver(list);
+    for (const Answer& answer : take_answers()) {
+      if (answer.type == AnswerType::slots) return answer.kept_volumes;
+    }
+    return {{"no listing", ""}};
+  }
   std::string reason() {
     const std::vector<Answer> answers = take_answers();
     return answers.size() == 1 && answers[0].type == AnswerType::rejected ? answers[0].reason : "not rejected";
@@ -77,6 +86,9 @@ class AgentVolumes : public AgentTest {
   }
 
   FakeDirectories directories{runtime};
+
+ private:
+  std::uint64_t listings_ = 100;
 };
 
 TEST_F(AgentVolumes, TheDirectoryIsMadeOnceItsRecordIsDurableAndBeforeThePodIsPrepared) {
@@ -85,11 +97,13 @@ TEST_F(AgentVolumes, TheDirectoryIsMadeOnceItsRecordIsDurableAndBeforeThePodIsPr
   runtime.on_call = [&](const std::string&) { at_make = record(); };
   pre_bind(volume());
   EXPECT_EQ(take_calls(), (Texts{"make /pool/pvc-1", "prepare u1/1.5"}));
-  EXPECT_EQ(at_make, R"({"path":"/pool/pvc-1","bytes":"4194304","epoch":"1.5","state":"made"})");
+  EXPECT_EQ(at_make,
+            R"({"path":"/pool/pvc-1","claim":"default/pvc-1","bytes":"4194304","epoch":"1.5","state":"made"})");
   prepared(kTag);
   EXPECT_EQ(take_answer_texts(), Texts{"PreBound u1/1.5"});
   deliver(RequestType::bind);
-  EXPECT_EQ(record(), R"({"path":"/pool/pvc-1","bytes":"4194304","epoch":"1.5","state":"kept"})");
+  EXPECT_EQ(record(),
+            R"({"path":"/pool/pvc-1","claim":"default/pvc-1","bytes":"4194304","epoch":"1.5","state":"kept"})");
 }
 
 TEST_F(AgentVolumes, ACrashBeforeTheDirectoryIsMadeMakesItAtTheNextStart) {
@@ -238,7 +252,46 @@ TEST_F(AgentVolumes, AStoreThatIsLostLeavesTheDirectoriesAndKeepsWhatAPodIsGiven
   EXPECT_EQ(unused(), Texts{});
   pre_bind(volume("pvc-1", 4, false), "u2", 12);
   EXPECT_EQ(take_calls(), Texts{"prepare u2/1.12"}) << "it is there, and is not made";
-  EXPECT_EQ(record(), R"({"path":"/pool/pvc-1","epoch":"1.12","state":"kept"})");
+  EXPECT_EQ(record(), R"({"path":"/pool/pvc-1","claim":"default/pvc-1","epoch":"1.12","state":"kept"})");
+}
+
+TEST_F(AgentVolumes, AUsedVolumeThatNoSlotHasIsListedUntilItIsDeleted) {
+  run_with_volume();
+  EXPECT_EQ(kept(), std::vector<KeptVolume>{}) << "a slot has it";
+  deliver(RequestType::release, "u1", 5);
+  stopped(kTag);
+  take_answers();
+  EXPECT_EQ(kept(), (std::vector<KeptVolume>{{"pvc-1", "/pool/pvc-1", "default/pvc-1", 4 << 20}}));
+  restart();
+  EXPECT_EQ(kept().size(), 1u);
+  delete_volume();
+  EXPECT_EQ(kept(), std::vector<KeptVolume>{});
+}
+
+TEST_F(AgentVolumes, WhatHasNoRecordIsListedUntilAPodIsGivenItOrItIsDeleted) {
+  directories.there = {"pvc-1", "pvc-2", "Not a name"};
+  boot();
+  EXPECT_EQ(kept(), (std::vector<KeptVolume>{{"pvc-1", "/pool/pvc-1"}, {"pvc-2", "/pool/pvc-2"}}));
+  pre_bind(volume("pvc-1", 4, false));
+  delete_volume("pvc-2");
+  take_answers();
+  EXPECT_EQ(kept(), std::vector<KeptVolume>{});
+}
+
+TEST_F(AgentVolumes, ManyKeptVolumesTakeMorePages) {
+  for (int i = 0; i < 2000; ++i) directories.there.insert("pvc-" + std::to_string(i) + std::string(40, 'x'));
+  boot();
+  std::size_t listed = 0;
+  Request list = request_of(RequestType::list, "");
+  for (std::uint32_t pages = 1; list.page < pages; ++list.page) {
+    deliver(list);
+    const std::vector<Answer> answers = take_answers();
+    ASSERT_EQ(answers.size(), 1u);
+    pages = answers[0].pages;
+    listed += answers[0].kept_volumes.size();
+  }
+  EXPECT_GT(list.page, 1u);
+  EXPECT_EQ(listed, 2000u);
 }
 
 TEST_F(AgentVolumes, WhatLiesOutsideOfThePoolsIsNeverDeleted) {

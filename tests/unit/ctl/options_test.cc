@@ -53,7 +53,7 @@ TEST(CtlOptions, AdoptsAPodOrEndsAdoptMode) {
   ASSERT_FALSE(parsed.ended) << parsed.err;
   EXPECT_EQ(parsed.options.command, CtlOptions::Command::adopt);
   EXPECT_TRUE(parse({"adopt"}).ended);
-  EXPECT_NE(parse({"adopt", "now"}).err.find("requires pod NAME, or the word done"), std::string::npos);
+  EXPECT_NE(parse({"adopt", "now"}).err.find("requires pod NAME or pv NAME, or the word done"), std::string::npos);
 }
 
 TEST(CtlOptions, BackupAndRestoreNeedAFile) {

@@ -50,8 +50,8 @@ class GatewayProvisioning : public GatewayTest {
     }
     return std::nullopt;
   }
-  // Answers the last List with the slots that the rows have, and these unused volumes.
-  void list(const std::vector<std::string>& unused) {
+  // Answers the last List with the slots that the rows have, and these volumes.
+  void list(const std::vector<std::string>& unused, const std::vector<KeptVolume>& kept = {}) {
     for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
       Result<Request> decoded =
           it->topic == topics.node_requests("n1") ? decode_request(it->payload) : Status::error("");
@@ -62,6 +62,7 @@ class GatewayProvisioning : public GatewayTest {
       listing.list_id = decoded->list_id;
       listing.pages = 1;
       listing.unused_volumes = unused;
+      listing.kept_volumes = kept;
       for (const auto& [uid, binding] : gateway->bindings()) {
         if (binding.row.node != "n1") continue;
         listing.slots.push_back({std::string(uid), binding.row.epoch, SlotState::running, pod("a", "u1")});
@@ -175,6 +176,132 @@ TEST_F(GatewayProvisioning, ARejectionForAnotherReasonIsNoneOfTheClaims) {
   begin();
   answer("n1", AnswerType::rejected);
   EXPECT_EQ(events_of_claim().find("ProvisioningFailed"), std::string::npos);
+}
+
+class GatewayOrphanVolumes : public GatewayProvisioning {
+ protected:
+  static KeptVolume kept(const std::string& name = "pvc-old") {
+    return {name, "/pool/" + name, "default/lost", std::int64_t{1} << 29};
+  }
+  // The device is listed, and says this.
+  void tell(const std::vector<KeptVolume>& volumes) {
+    receive(topics.node_presence("n1"),
+            R"({"incarnation":"i1","session":")" + std::to_string(session_++) + R"(","online":true})");
+    list({}, volumes);
+  }
+  std::string volumes() { return api(R"({"op":"get","kind":"pv"})").find("items")->dump(); }
+  std::string node() { return api(R"({"op":"get","kind":"node","name":"n1"})").dump(); }
+  Json decide(const std::string& op, const std::string& name = "pvc-old", const std::string& more = "") {
+    return api(R"({"op":")" + op + R"(","kind":"PersistentVolume","name":")" + name + R"(")" + more + "}");
+  }
+  std::shared_ptr<const PersistentVolume> volume(const std::string& name = "pvc-old") {
+    return gateway->objects().volume(name);
+  }
+
+ private:
+  int session_ = 20;
+};
+
+TEST_F(GatewayOrphanVolumes, AreShownOnceListedAndNeverRemovedByThemselves) {
+  begin();
+  run();
+  tell({kept("pvc-c1"), kept()});
+  EXPECT_EQ(volumes().find(R"("phase":"Orphan")"), volumes().rfind(R"("phase":"Orphan")")) << volumes();
+  EXPECT_NE(volumes().find(R"("claim":"default/lost")"), std::string::npos) << volumes();
+  EXPECT_NE(decide("get").dump().find(R"("nodeName":"n1")"), std::string::npos);
+  EXPECT_NE(node().find(R"("type":"OrphanVolumes")"), std::string::npos) << node();
+  EXPECT_NE(node().find("/pool/pvc-old (claim default/lost)"), std::string::npos) << node();
+  EXPECT_NE(api(R"({"op":"events","kind":"node","name":"n1"})").dump().find("OrphanVolume"), std::string::npos);
+  advance(options.compare_ms);
+  EXPECT_FALSE(deletion().has_value());
+  tell({kept("pvc-c1")});
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos) << "it is gone";
+  EXPECT_EQ(node().find("OrphanVolumes"), std::string::npos) << node();
+}
+
+TEST_F(GatewayOrphanVolumes, OutsideOfThePoolsAreNotBelieved) {
+  begin();
+  tell({{"pvc-old", "/srv/pvc-old"}, {"other", "/pool/pvc-old"}});
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos);
+}
+
+TEST_F(GatewayOrphanVolumes, AreNoneThatAClaimIsBoundTo) {
+  begin();
+  apply(
+      R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"waits","uid":"c9"},"spec":{"accessModes":)"
+      R"(["ReadWriteOnce"],"storageClassName":"fast","volumeName":"pvc-old","resources":{"requests":{"storage":"1Gi"}}}})");
+  tell({kept()});
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos) << volumes();
+  EXPECT_NE(decide("delete").dump().find("not found"), std::string::npos);
+}
+
+TEST_F(GatewayOrphanVolumes, AreVolumesAgainThatNobodyGetsWhenAdopted) {
+  begin();
+  tell({kept()});
+  EXPECT_NE(decide("adopt", "pvc-old", R"(,"node":"n2")").dump().find("is an orphan on n1, not on n2"),
+            std::string::npos);
+  EXPECT_EQ(*decide("adopt").find("ok"), Json(true));
+  ASSERT_NE(volume(), nullptr);
+  EXPECT_EQ(volume()->phase, "Released");
+  EXPECT_EQ(volume()->reclaim_policy, "Retain");
+  EXPECT_EQ(volume()->storage_class_name, "fast");
+  EXPECT_EQ(volume()->local_path, "/pool/pvc-old");
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos);
+  EXPECT_NE(decide("adopt").dump().find("is no orphan on any node"), std::string::npos);
+  restart();
+  with_pool("1Gi", "30");
+  ASSERT_NE(volume(), nullptr);
+  tell({kept()});
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos);
+  EXPECT_FALSE(deletion().has_value());
+}
+
+TEST_F(GatewayOrphanVolumes, AreRemovedByTheirDeviceWhenDeleted) {
+  begin();
+  run();
+  tell({kept()});
+  EXPECT_EQ(*decide("delete").find("ok"), Json(true));
+  ASSERT_TRUE(deletion().has_value());
+  EXPECT_EQ(deletion()->path, "/pool/pvc-old");
+  restart();
+  with_pool("1Gi", "30");
+  ASSERT_NE(volume(), nullptr) << "the order is durable";
+  tell({kept()});
+  ASSERT_TRUE(deletion().has_value());
+  deleted(*deletion());
+  EXPECT_EQ(volume(), nullptr);
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos);
+}
+
+TEST_F(GatewayOrphanVolumes, AreNotThoseThatWereDeletedWhileTheirListingWasOnItsWay) {
+  begin();
+  run();
+  delete_pod_and_claim();
+  const Request asked = *deletion();
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"50","online":true})");
+  deleted(asked);
+  ASSERT_EQ(volume("pvc-c1"), nullptr);
+  list({}, {kept("pvc-c1")});
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos) << volumes();
+}
+
+TEST_F(GatewayOrphanVolumes, OfANameThatIsAnotherNodesVolumeAreLeftToPeople) {
+  begin();
+  run();
+  device("n2", "i1", kResources, R"(,"volumePools":[{"class":"fast","root":"/pool","capacity":"1Gi"}])");
+  for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
+    if (it->topic != topics.node_requests("n2")) continue;
+    const Request asked = *decode_request(it->payload);
+    if (asked.type != RequestType::list) continue;
+    Answer listing = answer_to(asked, AnswerType::slots);
+    listing.list_id = asked.list_id;
+    listing.pages = 1;
+    listing.kept_volumes = {kept("pvc-c1")};
+    answer("n2", listing);
+    break;
+  }
+  EXPECT_NE(volumes().find("Orphan"), std::string::npos);
+  EXPECT_NE(decide("adopt", "pvc-c1").dump().find("is there already, on node n1"), std::string::npos);
 }
 
 TEST_F(GatewayProvisioning, AVolumeGoesWhenItsClaimIsGoneAndItsDeviceHasRemovedIt) {

@@ -197,6 +197,7 @@ TEST(Messages, SlotsRoundTripWithTheirManifests) {
   sent.list_id = 5;
   sent.slots = {{"u1", {7, 9}, SlotState::running, kPod, {{"default/c", "n1-d", "/d"}}},
                 {"u2", {7, 10}, SlotState::stopping, "", {}}};
+  sent.kept_volumes = {{"pvc-1", "/pool/pvc-1", "default/c", 4096}, {"pvc-2", "/pool/pvc-2"}};
   const Result<Answer> got = decode_answer(encode(sent), "n1");
   ASSERT_TRUE(got) << got.error().message();
   EXPECT_EQ(got->page, 1u);
@@ -209,6 +210,7 @@ TEST(Messages, SlotsRoundTripWithTheirManifests) {
   EXPECT_EQ(got->slots[1].uid, "u2");
   EXPECT_EQ(got->slots[1].epoch, (Epoch{7, 10}));
   EXPECT_EQ(got->slots[1].pod, "");
+  EXPECT_EQ(got->kept_volumes, sent.kept_volumes);
 }
 
 TEST(Messages, AnEmptyListingIsOnePage) {

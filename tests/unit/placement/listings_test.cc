@@ -37,10 +37,10 @@ class ListingsOfANode : public ::testing::Test {
     answer.slots.push_back(slot);
     return answer;
   }
-  static std::string uids(const std::optional<std::vector<SlotReport>>& slots) {
-    if (!slots) return "none";
+  static std::string uids(const std::optional<Listed>& listed) {
+    if (!listed) return "none";
     std::string all;
-    for (const SlotReport& slot : *slots) all += slot.uid + " ";
+    for (const SlotReport& slot : listed->slots) all += slot.uid + " ";
     return all;
   }
   void run_timers(Millis ms) {
