@@ -189,10 +189,30 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
                                        name + "`"));
     break;
   }
+  if (const std::string wrong = wrong_reports_of(name); !wrong.empty()) {
+    conditions.push_back(condition("StatusInvalid", true, "WrongFields", wrong));
+  }
   if (const std::string unowned = orphan_volumes_of(name); !unowned.empty()) {
     conditions.push_back(condition("OrphanVolumes", true, "NoPersistentVolume", unowned));
   }
   return conditions;
+}
+
+// Of one of its pods, and of how many more.
+std::string StatusView::wrong_reports_of(const std::string& node) const {
+  const LiveEpochs::Epochs* live = placement_.state().epochs.of(node);
+  if (live == nullptr) return {};
+  std::string first;
+  std::size_t count = 0;
+  for (const auto& [epoch, uid] : *live) {
+    const PodEntry* entry = context_.objects.pods().find_by_uid(uid);
+    if (entry == nullptr || entry->extras().wrong_report.empty()) continue;
+    const Binding* binding = placement_.state().find(uid);
+    if (binding == nullptr || binding->row.node != node || binding->row.epoch != epoch) continue;
+    if (++count == 1) first = "status of pod " + entry->key + ": " + entry->extras().wrong_report;
+  }
+  if (count > 1) first += ", and of " + std::to_string(count - 1) + " more";
+  return first.empty() ? first : first + "; this is left out";
 }
 
 Json StatusView::node_status(const std::string& name, const DeviceNode& device) const {

@@ -35,6 +35,7 @@ class StatusView {
   Json pod_status(const PodEntry& entry) const;
   Json budget_status(const PodDisruptionBudget& budget) const;
   Json node_status(const std::string& name, const DeviceNode& device) const;
+  std::string wrong_reports_of(const std::string& node) const;
   std::string orphan_volumes_of(const std::string& node) const;
   Json::Array trouble_of(const std::string& name, const DeviceNode& device) const;
   std::string reason_pending(const PodEntry& entry, const std::string& why) const;

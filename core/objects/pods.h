@@ -34,6 +34,7 @@ struct PodExtras {
   Manifest successor;                     // of the pod that takes this name once the row is gone; null: none
   std::optional<PodCondition> condition;  // why the last attempt failed
   std::optional<QueuePosition> position;  // as the store has it
+  std::string wrong_report;               // what is wrong with the device's present report of it, by field
   bool operator==(const PodExtras&) const = default;
 };
 

@@ -267,8 +267,17 @@ void PodLifecycle::enter_release(Binding& binding, RowEvent event) {
   }
 }
 
+// What its device had reported wrongly of it.
+void PodLifecycle::forget_wrong_report(const Row& row) {
+  PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
+  if (entry == nullptr || entry->extras().wrong_report.empty()) return;
+  entry->edit_extras([](PodExtras& extras) { extras.wrong_report.clear(); });
+  context_.publisher.mark(Kind::node, row.node);
+}
+
 void PodLifecycle::end_row(Binding& binding, const Move& made) {
   const Row& row = binding.row;
+  forget_wrong_report(row);
   context_.store.erase(Table::row, row.uid);
   volumes_.forget_holder(row.uid);
   volumes_.pass_on_claims(row);
@@ -327,6 +336,7 @@ void PodLifecycle::drop(Binding& binding) {
   const Row& row = binding.row;
   const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
   const bool may_run = row.phase != Phase::prebind;
+  forget_wrong_report(row);
   ReleaseEntry entry{row.node,  row.incarnation,       row.uid,
                      row.epoch, encode_charge(charge), may_run ? row.volumes.get() : std::vector<BoundVolume>()};
   entry.pod = row.pod;

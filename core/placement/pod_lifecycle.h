@@ -89,6 +89,7 @@ class PodLifecycle {
   void enter_bind(Binding& binding);
   void enter_bound(Binding& binding);
   void enter_release(Binding& binding, RowEvent event);
+  void forget_wrong_report(const Row& row);
   void end_row(Binding& binding, const Move& made);
   void give_up(Binding& binding, const Status& status, bool waited);
   void reap(std::string_view uid);

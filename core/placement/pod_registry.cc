@@ -7,6 +7,7 @@
 #include "core/api/timestamp.h"
 #include "core/objects/accepting.h"
 #include "core/objects/object_events.h"
+#include "core/objects/pod_report.h"
 #include "core/placement/pod_news.h"
 #include "core/placement/queue_positions.h"
 
@@ -236,6 +237,14 @@ void PodRegistry::tell_news(const PodEntry& entry, const std::string& node, cons
   }
 }
 
+// Shown with the node, whose device has to be mended.
+void PodRegistry::note_faults(PodEntry& entry, const std::string& node, const std::string& first) {
+  if (entry.extras().wrong_report == first) return;
+  entry.edit_extras([&first](PodExtras& extras) { extras.wrong_report = first; });
+  context_.publisher.mark(Kind::node, node);
+  if (!first.empty()) log_refused(context_.log, "part of the status of pod " + std::string(entry.key), first);
+}
+
 Status PodRegistry::take_status(const std::string& node, const std::string& key, const Json& report,
                                 std::size_t bytes) {
   const Json* uid = report.find("uid");
@@ -249,7 +258,9 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   if (binding->row.node != node || binding->row.epoch != *epoch || binding->row.pod != key) return Status::ok();
   PodEntry* entry = context_.objects.pods().find(key);
   if (entry == nullptr || entry->finished) return Status::ok();
-  const Json observed = observed_of(node, report, bytes);
+  Json right = report;
+  note_faults(*entry, node, remove_faults(right));
+  const Json observed = observed_of(node, right, bytes);
   Report taken(observed);
   if (entry->observed == taken || knows_less(observed, report, entry->observed.json())) return Status::ok();
   tell_news(*entry, node, observed);

@@ -114,6 +114,32 @@ TEST_F(GatewayTest, AnUpdateOfAVolumeObjectWhosePartsAreNoObjectsIsRefused) {
   restart();
 }
 
+TEST_F(GatewayTest, AWrongFieldOfAPodsStatusIsNamedWithItsNodeAndTheRestCounts) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const auto report = [this](const std::string& containers, const std::string& phase) {
+    receive(topics.node_pod("n1", "default/web"),
+            R"({"uid":"u1","epoch":")" + to_text(gateway->bindings().at("u1").row.epoch) + R"(","phase":")" + phase +
+                R"(","containerStatuses":[)" + containers + "]}");
+  };
+  const auto node = [this] { return api(R"({"op":"get","kind":"node","name":"n1"})").dump(); };
+  report(R"({"name":"a","ready":true},{"name":"b","restartCount":"many"})", "Running");
+  EXPECT_NE(node().find(R"("type":"StatusInvalid")"), std::string::npos) << node();
+  EXPECT_NE(node().find("status of pod default/web: containerStatuses[1].restartCount: expected"), std::string::npos)
+      << node();
+  const std::string shown = describe_pod("web").dump();
+  EXPECT_NE(shown.find(R"("containerStatuses":[{"name":"a","ready":true}])"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(R"("phase":"Running")"), std::string::npos) << shown;
+  report(R"({"name":"a"},{"name":"b","restartCount":3})", "Running");
+  EXPECT_EQ(node().find("StatusInvalid"), std::string::npos) << node();
+  report(R"({"name":7})", "Succeeded");
+  EXPECT_EQ(phase("u1"), Phase::release) << "how it ended counts";
+  EXPECT_NE(node().find("StatusInvalid"), std::string::npos) << node();
+  answer("n1", AnswerType::released);
+  EXPECT_EQ(node().find("StatusInvalid"), std::string::npos) << "the device reports it no longer";
+}
+
 TEST_F(GatewayTest, APodWhoseProfileIsGoneDoesNotEndTheGateway) {
   Profile other = default_profile();
   other.scheduler_name = "other";

@@ -1,0 +1,113 @@
+#include "core/objects/pod_report.h"
+
+#include <utility>
+
+#include "core/api/timestamp.h"
+#include "core/json/field_reader.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view kTimeForm = "a time such as 2026-01-31T12:00:00Z";
+
+bool is_time(std::string_view text) { return parse_timestamp(text).has_value(); }
+
+void read_texts(FieldReader& reader, std::initializer_list<std::string_view> keys) {
+  std::string text;
+  for (std::string_view key : keys) reader.read_string(key, text);
+}
+
+void read_times(FieldReader& reader, std::initializer_list<std::string_view> keys) {
+  std::string text;
+  for (std::string_view key : keys) reader.read_checked(key, text, is_time, kTimeForm);
+}
+
+void read_state(FieldReader& state) {
+  std::int32_t number = 0;
+  if (state.has("waiting") + state.has("running") + state.has("terminated") > 1) {
+    state.findings().error(state.path(), "expected one of waiting, running and terminated, got several");
+  }
+  state.read_object("waiting", [](FieldReader& waiting) { read_texts(waiting, {"reason", "message"}); });
+  state.read_object("running", [](FieldReader& running) { read_times(running, {"startedAt"}); });
+  state.read_object("terminated", [&number](FieldReader& terminated) {
+    terminated.read_int32("exitCode", number);
+    terminated.read_int32("signal", number);
+    read_texts(terminated, {"reason", "message", "containerID"});
+    read_times(terminated, {"startedAt", "finishedAt"});
+  });
+}
+
+// core/v1 ContainerStatus.
+void read_container(FieldReader& container) {
+  bool flag = false;
+  std::int32_t count = 0;
+  if (!container.has("name")) container.error("name", "missing; which container is it?");
+  read_texts(container, {"name", "image", "imageID", "containerID"});
+  container.read_bool("ready", flag);
+  container.read_bool("started", flag);
+  container.read_int32("restartCount", count, 0);
+  container.read_object("state", read_state);
+  container.read_object("lastState", read_state);
+}
+
+void note_first(std::string& first, const Findings& findings) {
+  if (first.empty() && findings.has_errors()) first = findings.status().reasons().front();
+}
+
+// False: the member is to go.
+bool check_member(const Json& report, std::string_view key, std::string& first) {
+  Findings findings;
+  FieldReader reader(report, "", findings);
+  std::string text;
+  if (key == "phase") {
+    reader.read_enum(key, {"Pending", "Running", "Succeeded", "Failed"}, text);
+  } else if (key == "startTime") {
+    read_times(reader, {key});
+  } else {
+    read_texts(reader, {key});
+  }
+  note_first(first, findings);
+  return !findings.has_errors();
+}
+
+// The containers that are right; null: it is no list.
+Json check_containers(const Json& list, std::string_view key, std::string& first) {
+  if (!list.is_array()) {
+    if (first.empty()) first = std::string(key) + ": expected a list, got " + show_found(list);
+    return {};
+  }
+  Json right = Json::array();
+  std::size_t index = 0;
+  for (const Json& container : list.as_array()) {
+    Findings findings;
+    FieldReader reader(container, item_path(key, index++), findings);
+    if (container.is_object()) read_container(reader);
+    note_first(first, findings);
+    if (!findings.has_errors()) right.push_back(container);
+  }
+  return right;
+}
+
+}  // namespace
+
+std::string remove_faults(Json& report) {
+  std::string first;
+  for (std::string_view key : {"phase", "startTime", "reason", "message"}) {
+    if (report.find(key) != nullptr && !check_member(report, key, first)) report.erase(key);
+  }
+  for (std::string_view key : {"initContainerStatuses", "containerStatuses"}) {
+    const Json* list = report.find(key);
+    if (list == nullptr || list->is_null()) continue;
+    const std::string before = first;
+    Json right = check_containers(*list, key, first);
+    if (right.is_null()) {
+      report.erase(key);
+    } else if (first != before || right.as_array().size() != list->as_array().size()) {
+      report.set(key, std::move(right));
+    }
+  }
+  return first;
+}
+
+}  // namespace berth
