@@ -161,8 +161,10 @@ void Twins::mark(const std::string& node, const std::string& incarnation, const 
   const std::string prefix = mark_prefix(node, incarnation);
   if (find_mark(*context_.identity, prefix) != nullptr) return;
   const Voice* voice = find(node, incarnation);
-  // On one machine they have two stores, and the end of one says nothing of the other.
-  const bool is_known = voice != nullptr && (one.machine != other.machine || voice->machine != one.machine);
+  // On one machine they have two stores, and the end of one says nothing of the other. Whoever has not named a machine
+  // since this gateway started may be on any.
+  const bool are_named = voice != nullptr && !voice->machine.empty() && !one.machine.empty() && !other.machine.empty();
+  const bool is_known = are_named && (one.machine != other.machine || voice->machine != one.machine);
   context_.identity.insert(&Identity::twins, prefix + (is_known ? voice->machine : ""));
 }
 

@@ -44,19 +44,20 @@ Breach find_half_bound(const GatewayView& gateway, Pairs& pairs) {
   return {};
 }
 
-// The claim is bound to the volume of another pod, on a node that was forgotten and then returned to a store that does
-// not know that (limits.md).
-bool has_two_pods(const Witness& witness, const BoundVolume& bound_volume) {
+// The claim is bound to the volume of another pod, and one of the two is on a node that was forgotten and then returned
+// to a store that does not know that (limits.md).
+bool has_two_pods(const Witness& witness, const DeviceView& device, const Row& row, const BoundVolume& bound_volume) {
   const auto claim = witness.gateway().claims.find(bound_volume.claim);
   if (claim == witness.gateway().claims.end() || claim->second.bound_to == bound_volume.volume) return false;
+  if (witness.was_forgotten(device.name, {row.uid, row.epoch})) return true;
   const auto is_other = [&](const BoundVolume& held) {
     return held.claim == bound_volume.claim && held.volume == claim->second.bound_to;
   };
-  return std::any_of(witness.devices().begin(), witness.devices().end(), [&](const auto& device) {
-    const auto& slots = device->durable.state.slots;
+  return std::any_of(witness.devices().begin(), witness.devices().end(), [&](const auto& other) {
+    const auto& slots = other->durable.state.slots;
     return std::any_of(slots.begin(), slots.end(), [&](const auto& each) {
       const auto& volumes = each.second.volumes;
-      return witness.was_forgotten(device->name, {each.first, each.second.epoch}) &&
+      return witness.was_forgotten(other->name, {each.first, each.second.epoch}) &&
              std::any_of(volumes.begin(), volumes.end(), is_other);
     });
   });
@@ -83,7 +84,7 @@ Breach find_in_gateway(const Witness& witness) {
     // What an older copy lists is of another time, until it is told and its rows have ended.
     if (device == nullptr || device->older_copy) continue;
     for (const BoundVolume& bound_volume : row.volumes) {
-      if (has_two_pods(witness, bound_volume)) continue;
+      if (has_two_pods(witness, *device, row, bound_volume)) continue;
       if (Breach breach = find_unbound(gateway, row, bound_volume)) return breach;
       if (row.phase == Phase::release) continue;
       if (Breach breach = pairs.add(bound_volume.claim, bound_volume.volume, "row " + uid)) return breach;

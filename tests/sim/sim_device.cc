@@ -24,7 +24,8 @@ SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name
                {[this](std::string_view what) { this->world().note(this->name(), what); },
                 [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
                 [this](const std::string& why) { this->world().misuse(this->name() + ": " + why); },
-                [this](const std::string& uid) { this->world().on_ended(uid); }}),
+                [this](const std::string& uid) { this->world().on_ended(uid); },
+                [this] { return this->world().witness.device(this->name())->older_copy.has_value(); }}),
       marks_(world, Mutant::n8) {
   config_.marks = &marks_;
   config_.output = &output_;

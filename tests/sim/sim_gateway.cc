@@ -72,7 +72,7 @@ void SimGateway::make_key(ProofKey& key) {
 }
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
-  const Copy copy{flash(), marks_.kept()};
+  const Copy copy{flash(), marks_.kept(), key_};
   GatewayOptions options = make_options(world().random.next(), world().mutant);
   set_wall_clock(Random(options.seed));
   if (!copy.flash.durable().empty()) note_installed();
@@ -208,6 +208,7 @@ void SimGateway::put_back_card(Random& random) {
   flash() = copy.flash;
   flash().set_full(false);
   marks_.put_back(copy.mark);
+  key_ = copy.key;
   note_installed();
   world().witness.gateway_put_back(flash().durable());
   boot();

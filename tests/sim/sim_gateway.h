@@ -29,7 +29,7 @@ class SimGateway final : public Process {
   void replace_machine(bool is_marked_new, bool has_list, Millis away);
   // The flash is replaced by a copy that was made before an earlier start.
   void roll_back();
-  // Flash and mark are as they were before an earlier start.
+  // Flash, mark and key are as they were before an earlier start.
   void put_back_card(Random& random);
   bool has_copies() const { return !copies_.empty(); }
   // Another machine serves the fleet from now on, with a store of its own; at the next call this one again.
@@ -81,6 +81,7 @@ class SimGateway final : public Process {
   struct Copy {
     MemoryStore flash;
     std::optional<StoreMark> mark;
+    ProofKey key = {};
   };
   std::deque<Copy> copies_;  // as earlier starts found it
   struct Machine {

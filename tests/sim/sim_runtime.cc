@@ -126,11 +126,13 @@ Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, co
   Item& item = items_[tag];
   if (item.work == Work::held || item.work == Work::running) return item.pid;
   if (const std::string missing = missing_volume(volumes); !missing.empty()) {
-    hooks_.misused("start of " + to_text(tag) + ", whose volume " + missing + " is not there");
-  } else if (pool_ != nullptr) {
-    for (const BoundVolume& each : volumes) {
-      if (pool_->has(each.volume)) pool_->write(each.volume);
+    if (!hooks_.may_lack_volumes()) {
+      hooks_.misused("start of " + to_text(tag) + ", whose volume " + missing + " is not there");
     }
+    return Status::error("volume " + missing + " is not there");
+  }
+  for (const BoundVolume& each : volumes) {
+    if (pool_ != nullptr && pool_->has(each.volume)) pool_->write(each.volume);
   }
   if (item.work == Work::ended) {  // while the agent was dead
     later(tag, 5, [this, tag] { report(tag, "Succeeded", true); });

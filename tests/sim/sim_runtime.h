@@ -41,6 +41,7 @@ class SimRuntime final : public Runtime {
     std::function<void()> after_call;                   // the agent was called: its turn ends
     std::function<void(std::string why)> misused;       // the agent violated the interface's contract
     std::function<void(const std::string& uid)> ended;  // a workload has finished by itself
+    std::function<bool()> may_lack_volumes;             // what the agent knows of them is of another time
   };
 
   // Clock and timers are those of the simulation.

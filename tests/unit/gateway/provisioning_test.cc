@@ -256,6 +256,20 @@ TEST_F(GatewayOrphanVolumes, AreVolumesAgainThatNobodyGetsWhenAdopted) {
   EXPECT_FALSE(deletion().has_value());
 }
 
+// Seed 3305 of the simulator: the volume had a capacity of 0, which the next store refused.
+TEST_F(GatewayOrphanVolumes, OfUnknownSizeAreAcceptableWhenAdopted) {
+  begin();
+  tell({{"pvc-old", "/pool/pvc-old"}});
+  EXPECT_EQ(*decide("adopt").find("ok"), Json(true));
+  std::string mirrored;
+  for (const Message& message : transport.sent) {
+    if (message.topic.ends_with("/desired/persistentvolumes/pvc-old")) mirrored = message.payload;
+  }
+  const Result<Json> manifest = Json::parse(mirrored);
+  ASSERT_TRUE(manifest.has_value()) << mirrored;
+  EXPECT_TRUE(decode_persistent_volume(*manifest, nullptr).has_value()) << mirrored;
+}
+
 TEST_F(GatewayOrphanVolumes, AreRemovedByTheirDeviceWhenDeleted) {
   begin();
   run();

@@ -247,6 +247,25 @@ TEST_F(TwinsTest, AfterARestartOfTheGatewayAHelloWaitsAMinuteToo) {
   EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i2") << "placed again";
 }
 
+// Seed 3695 of the simulator: the second hold was against one whose state a restarted gateway had not read.
+TEST_F(TwinsTest, OfOneThatHasNotNamedItsMachineSinceARestartNothingIsOver) {
+  start_connected();
+  come_as_copy("i1", "m1", "b1");
+  bind_pod("web", "u1", "n1");
+  asked = *request("n1");
+  restart();
+  come_as_copy("i2", "m1", "b2");
+  const std::string presence = R"({"incarnation":"i1","session":"9","online":true})";
+  receive(topics.node_presence("n1"), presence);
+  say_slots("i1");
+  come_as_copy("i2", "m1", "b2");
+  ASSERT_TRUE(is_held());
+  pass(11 * 60'000, {"i2"});
+  ASSERT_FALSE(is_held());
+  say_hello("i2");
+  EXPECT_TRUE(is_placed());
+}
+
 TEST_F(TwinsTest, MessagesOfAnEarlierLifeThatComeLateProveNothing) {
   meet();
   for (int late = 0; late < 5; ++late) {
