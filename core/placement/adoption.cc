@@ -1,5 +1,6 @@
 #include "core/placement/adoption.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -124,19 +125,21 @@ void Adoption::describe(const SlotReport& slot, ReleaseEntry& found) const {
 }
 
 void Adoption::settle_names() {
-  std::set<std::string> names;
+  // There may be thousands of orphans, and few of them have the name of a pod.
+  std::map<std::string, std::vector<std::string>> keys;
+  std::set<std::string> held;
   for (const std::string& key : context_.identity->orphans) {
     const ReleaseEntry& orphan = parts_.state.releases.at(key).entry;
-    if (orphan.holds_name) names.insert(orphan.pod);
+    keys[orphan.pod].push_back(key);
+    if (orphan.holds_name) held.insert(orphan.pod);
   }
-  for (const std::string& name : names) settle_name(name);
+  for (const std::string& name : held) settle_name(name, keys.at(name));
 }
 
 // Only what this store placed itself gives way. Of two that earlier stores placed, nobody knows which one was meant,
 // and a device that lies could end the other's.
-void Adoption::settle_name(const std::string& name) {
+void Adoption::settle_name(const std::string& name, const std::vector<std::string>& orphans) {
   const PodEntry* entry = context_.objects.pods().find(name);
-  const std::vector<std::string> orphans = parts_.releases.orphans_named(name);
   if (entry == nullptr || entry->deleting || orphans.size() != 1) return;
   const ReleaseEntry orphan = parts_.state.releases.at(orphans.front()).entry;
   if (orphan.uid == entry->pod->uid()) return;

@@ -48,7 +48,7 @@ class Adoption {
   bool is_placed(const PodEntry& entry) const;
   void displace(const PodEntry& entry, const SlotReport& slot);
   void take_name(PodEntry& entry, const std::string& node, const std::shared_ptr<Pod>& found);
-  void settle_name(const std::string& name);
+  void settle_name(const std::string& name, const std::vector<std::string>& orphans);
   void tell(const std::string& pod, const char* type, const char* reason, const std::string& message) const;
 
   const PlacementContext& context_;
