@@ -268,6 +268,15 @@ Answer Disk::allocate(const std::string& name, std::uint64_t bytes) {
   return Answer::error;
 }
 
+Answer Disk::change_beside(bool grows, const std::function<void()>& change) {
+  if (const Answer answer = enter(grows ? Call::write : Call::change); answer != Answer::ok) return answer;
+  if (grows && free_bytes() == 0) return Answer::full;
+  change();
+  if (!cutting_) return Answer::ok;
+  cut();
+  return Answer::error;
+}
+
 std::uint64_t Disk::used() const {
   std::uint64_t bytes = 0;
   for (const auto& [name, file] : names_) bytes += file->now.size();

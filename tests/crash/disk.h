@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,6 +54,8 @@ class Disk {
   // Whether the armed fault has occurred.
   bool fired() const { return fired_; }
   bool is_cut() const { return cut_; }
+  const Fault& fault() const { return fault_; }
+  bool lies() const { return lies_; }
   // Number of calls so far that the armed kind of fault counts: changes, writes or all.
   std::uint64_t counted() const { return counted_; }
   void free_space() { capacity_ = kUnlimited; }
@@ -77,6 +80,9 @@ class Disk {
   Answer sync_names();
   // Allocates a file of zeros of this size.
   Answer allocate(const std::string& name, std::uint64_t bytes);
+  // Makes a change of something else that loses power together with this disk, and fails likewise. Not ok: it was not
+  // made, or power was cut while it was.
+  Answer change_beside(bool grows, const std::function<void()>& change);
   std::uint64_t free_bytes() const;
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/crash/gateway_load.h"
+#include "tests/crash/pool_agent.h"
 #include "tests/crash/trial.h"
 
 namespace {
@@ -41,6 +42,7 @@ struct Options {
   bool quiet = false;
   bool weak = false;
   bool lies = false;
+  PoolDefects pool = {};
 };
 
 struct Totals {
@@ -49,7 +51,7 @@ struct Totals {
 };
 
 Trial trial_of(const FaultClass& faults, const Options& options, std::uint64_t at, std::uint64_t seed) {
-  Trial trial{{}, {}, options.weak, options.lies};
+  Trial trial{{}, {}, options.weak, options.lies, options.pool};
   if (faults.kind == Fault::Kind::none) {
     trial.memory = {at, faults.for_good};
   } else {
@@ -102,6 +104,11 @@ Totals run_kinds(const Options& options) {
     const LoadStage stage = prepare_gateway();
     run_classes(kGatewayLoad, [&](const Trial& trial) { return run_gateway(stage, trial); }, options, totals);
   }
+  if (is_asked(kPoolVolumes)) {
+    PoolDisk pool;
+    const PoolStage stage = prepare_pool(pool);
+    run_classes(kPoolVolumes, [&](const Trial& trial) { return run_pool(pool, stage, trial); }, options, totals);
+  }
   return totals;
 }
 
@@ -120,6 +127,12 @@ Totals run_self_test(Options options) {
   options.weak = false;
   options.lies = true;
   count("a disk that lies about syncs", run_kinds(options));
+  options.lies = false;
+  options.kind = kPoolVolumes;
+  options.pool = {.lies = true};
+  count("a pool whose directories are not synced", run_kinds(options));
+  options.pool = {.follows_links = true};
+  count("a removal that follows links", run_kinds(options));
   return caught;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/crash/kinds.h"
+#include "tests/crash/pool_disk.h"
 #include "tests/crash/sqlite_faults.h"
 
 namespace berth::crash {
@@ -14,6 +15,7 @@ struct Trial {
   // Deliberate defects, to verify that they are detected.
   bool weak = false;  // synchronous=NORMAL
   bool lies = false;  // the disk reports syncs that it did not do
+  PoolDefects pool = {};
 };
 
 struct Outcome {
