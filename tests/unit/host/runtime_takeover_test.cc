@@ -56,7 +56,7 @@ TEST_F(RuntimeTest, IgnoresTheWorkloadsOfAnotherAgent) {
   ProcessRuntimeConfig config;
   config.fleet = "test";
   config.node = node_ + "0";
-  config.root = root_ + "/others";
+  config.root = root_ + "/other-agent/pods";
   ProcessRuntime other(config, loop_.context(), clock_, timers_, log_);
   ASSERT_TRUE(other.open().is_success());
   other.set_handler(this);
