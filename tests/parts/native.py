@@ -4,12 +4,13 @@ import os
 import subprocess
 import time
 
-from base import COUNT_LINE, PYTHON, REPORTS, ROOT, Count, PartError, build, call, ctest, need, pytest, say
+from base import COUNT_LINE, PYTHON, REPORTS, ROOT, Count, PartError, build, call, ctest, in_memory, need, pytest, say
 
 
 def unit():
     build("dev", "tests/unit/all")
-    return ctest("unit", "dev", "unit")
+    with in_memory() as env:
+        return ctest("unit", "dev", "unit", env=env)
 
 
 def model():
