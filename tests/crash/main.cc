@@ -39,6 +39,8 @@ struct Options {
   std::string kind;
   std::string fault;
   std::uint64_t at = 0;
+  unsigned share = 0;  // of so many shares, which take fault classes in turn
+  unsigned shares = 1;
   bool quiet = false;
   bool weak = false;
   bool lies = false;
@@ -83,9 +85,11 @@ std::uint64_t run_class(std::string_view kind, const RunOne& run_one, const Faul
 }
 
 void run_classes(std::string_view kind, const RunOne& run_one, const Options& options, Totals& totals) {
+  static unsigned turn = 0;
   std::string counts;
   for (const FaultClass& faults : kClasses) {
     if (!options.fault.empty() && options.fault != faults.name) continue;
+    if (turn++ % options.shares != options.share) continue;
     const std::uint64_t points = run_class(kind, run_one, faults, options, totals);
     counts += std::string("  ") + faults.name + " " + std::to_string(points);
   }
@@ -145,6 +149,8 @@ int main(int argc, char** argv) {
   app.add_option("--kind", options.kind, "only this kind of commit");
   app.add_option("--fault", options.fault, "only this fault class");
   app.add_option("--at", options.at, "only this point");
+  app.add_option("--shares", options.shares, "fault classes are dealt out to so many runs")->check(CLI::PositiveNumber);
+  app.add_option("--share", options.share, "the run's number among them, from 0");
   app.add_flag("--self-test", self_test, "verify that a store and a disk with known defects are detected");
   CLI11_PARSE(app, argc, argv);
   install_faults();
