@@ -5,6 +5,8 @@ without its slowest check. GCC compiles the same sources by themselves, but of a
 """
 
 import argparse
+import itertools
+import multiprocessing
 import sys
 import time
 from pathlib import Path
@@ -29,7 +31,7 @@ from source import Tree
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def rules(arguments, tree):
+def rules(tree):
     yield "dependencies", lambda: includes.check(tree)
     yield "rooms of core", lambda: rooms.check(tree)
     yield "coroutines", lambda: coroutines.check(tree)
@@ -43,14 +45,39 @@ def rules(arguments, tree):
     yield "citations", lambda: citations.check(tree)
     yield "terms", lambda: terms.check(tree)
     yield "clang-format", lambda: style.check_format(tree)
-    if not arguments.no_tidy:
-        alone = separate.sources(tree, arguments.all)
-        yield f"{len(alone)} sources by themselves", lambda: separate.check(tree, alone, separate.configure(tree.root))
-        paths = None if arguments.all else tidy.to_tidy(tree)
-        build = tidy.configure(ROOT, "tidy-together" if paths is None else "tidy")
-        title = "clang-tidy on the whole tree" if paths is None else f"clang-tidy on {len(paths)} files"
-        without = [] if paths is not None or arguments.all else [tidy.SLOW]
-        yield title, lambda: tidy.check(tree, tidy.together(tree, build) if paths is None else paths, build, without)
+
+
+def compiled(arguments, tree):
+    """The rules that run compilers, several at once each."""
+    alone = separate.sources(tree, arguments.all)
+    yield f"{len(alone)} sources by themselves", lambda: separate.check(tree, alone, separate.configure(tree.root))
+    paths = None if arguments.all else tidy.to_tidy(tree)
+    title = "clang-tidy on the whole tree" if paths is None else f"clang-tidy on {len(paths)} files"
+    without = [] if paths is not None or arguments.all else [tidy.SLOW]
+    build = tidy.configure(ROOT, "tidy-together" if paths is None else "tidy")
+    instead = {}
+    if paths is None:
+        build, paths, instead = tidy.together(tree, build)
+    yield title, lambda: tidy.check(tree, paths, build, without, instead)
+
+
+def checked(check):
+    """What a rule finds, and the seconds that it took."""
+    begin = time.monotonic()
+    return sorted(set(check())), time.monotonic() - begin
+
+
+def side_by_side(checks):
+    """checked() of each, in their order, in as many processes as there are processors."""
+    with multiprocessing.get_context("fork").Pool(initializer=_inherited.extend, initargs=(checks,)) as pool:
+        yield from pool.imap(_checked_inherited, range(len(checks)))
+
+
+_inherited = []  # by the processes: what rules look at cannot be sent to them
+
+
+def _checked_inherited(number):
+    return checked(_inherited[number])
 
 
 def main():
@@ -60,12 +87,13 @@ def main():
     arguments = parser.parse_args()
     tree = Tree(ROOT)
     passed = failed = 0
-    for name, check in rules(arguments, tree):
-        begin = time.monotonic()
-        found = sorted(set(check()))
+    quick = list(rules(tree))
+    slow = [] if arguments.no_tidy else compiled(arguments, tree)
+    results_of_quick = zip((name for name, _ in quick), side_by_side([check for _, check in quick]))
+    for name, (found, took) in itertools.chain(results_of_quick, ((name, checked(check)) for name, check in slow)):
         for finding in found:
             print(finding)
-        print(f"{'FAILED' if found else 'ok':6} {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        print(f"{'FAILED' if found else 'ok':6} {name} ({took:.1f} s)", flush=True)
         passed, failed = passed + (not found), failed + bool(found)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
