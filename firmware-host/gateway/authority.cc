@@ -318,7 +318,9 @@ Result<std::string> not_valid_until(const std::string& file) {
       ::strptime(told->c_str() + at + label.size(), "%b %e %H:%M:%S %Y", &begin) == nullptr) {
     return Status::error(file + ": no beginning of its validity");
   }
-  if (Millis{::timegm(&begin)} * 1000 <= RealClock().wall()) return std::string();
+  // What begins within a minute mends itself, and clocks are put right by some seconds all the time.
+  constexpr Millis kSoonMs = 60'000;
+  if (Millis{::timegm(&begin)} * 1000 <= RealClock().wall() + kSoonMs) return std::string();
   char text[32] = "";
   std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &begin);
   return std::string(text);
