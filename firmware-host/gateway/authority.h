@@ -84,9 +84,9 @@ class Authority {
 // Whether the certificate in the file is valid for less than this, or cannot be read.
 Result<bool> expires_within(const std::string& certificate, std::int64_t seconds);
 
-// When this certificate (.crt) or list of revoked ones (.crl) begins to be valid, for people, if that is more than a minute away:
-// it was made while this machine's clock was ahead, and everybody whose clock is right refuses it. Empty: it is valid,
-// or has been.
+// When this certificate (.crt) or list of revoked ones (.crl) begins to be valid, for people, if that is more than a
+// minute away: it was made while this machine's clock was ahead, and everybody whose clock is right refuses it. Empty:
+// it is valid, or has been.
 Result<std::string> not_valid_until(const std::string& file);
 
 inline constexpr std::int64_t kCertificateDays = 1826;
