@@ -94,8 +94,8 @@ void ProvisionedVolumes::add_released(const std::string& node, const std::string
                                       const std::string& reclaim_policy) {
   // The device may have no record of its size, and a volume of none would be refused when it is read again.
   const std::int64_t bytes = std::max<std::int64_t>(kept.bytes, 1);
-  Json manifest = manifest_of({kept.volume, node, storage_class, kept.path, Quantity(bytes).to_text(),
-                               reclaim_policy, Json(Json::Array{Json("ReadWriteOnce")}), made_on(node)});
+  Json manifest = manifest_of({kept.volume, node, storage_class, kept.path, Quantity(bytes).to_text(), reclaim_policy,
+                               Json(Json::Array{Json("ReadWriteOnce")}), made_on(node)});
   if (!kept.claim.empty()) {
     manifest.find("metadata")->find("annotations")->set(kMadeForClaim, kept.claim);
   }
