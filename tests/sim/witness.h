@@ -319,6 +319,7 @@ class Witness {
   std::map<std::pair<std::string, std::string>, Epoch> last_begun_;   // by store id, and node with incarnation
   std::set<std::tuple<std::string, Epoch, std::string>> placements_;  // uid, epoch, node
   Placements forgotten_;                                              // of a node when it was forgotten
+  std::set<std::string> found_;  // uids of rows that were made of what a node listed
   Placements not_awaited_;  // of a node that had not answered when the operator ended adopt mode
   std::set<PlacementId> bind_durable_, prebound_received_;
   std::set<std::string> durable_uids_;

@@ -240,7 +240,10 @@ void Witness::note_row(const Row& row) {
   // If it was adopted, a pod of its name that was applied in this turn has become an update of it (P14).
   if (row.phase != Phase::prebind) note_message_about_pod(row.pod);
   if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
-  if (row.phase != Phase::prebind) return;  // adopted; its epoch was recorded when an earlier store created it
+  if (row.phase != Phase::prebind) {  // adopted; its epoch was recorded when an earlier store created it
+    found_.insert(std::string(row.uid));
+    return;
+  }
   // What the lost time placed of it may run elsewhere.
   if (gateway_.is_blind) not_awaited_.insert({row.uid, row.epoch, row.node});
   if (gateway_.is_behind) {

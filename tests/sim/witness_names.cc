@@ -20,6 +20,8 @@ void Witness::machine_lost(bool is_marked_new) {
 }
 
 bool Witness::was_found(std::string_view uid) const {
+  // One that had finished has no row any more.
+  if (found_.contains(std::string(uid))) return true;
   const auto row = gateway_.rows.find(std::string(uid));
   return row != gateway_.rows.end() && !owner_of_.contains({gateway_.id.store_id, row->second.epoch}) &&
          !gateway_.from_copy.contains(show(row->second.uid, row->second.epoch));
