@@ -98,6 +98,17 @@ class Broker:
             self.program.stop()
 
 
+SENT_BY_TESTS = set()  # hashes of (topic, payload), of all clients of this process
+
+
+def was_sent_by_a_test(topic, payload):
+    return hash((topic, payload)) in SENT_BY_TESTS
+
+
+def as_bytes(payload):
+    return payload if isinstance(payload, (bytes, bytearray)) else (payload or "").encode("utf-8")
+
+
 class Client:
     """A paho client with blocking calls, for tests that use MQTT directly. Records what it receives."""
 
@@ -115,7 +126,10 @@ class Client:
         self.paho.on_subscribe = lambda c, u, mid, *more: self.note_(self.granted, mid)
         self.paho.on_publish = lambda c, u, mid: self.note_(self.acked, mid)
         self.paho.reconnect_delay_set(1, 1)
+        self.publish_ = self.paho.publish
+        self.paho.publish = self.publish_and_note_
         if will:
+            SENT_BY_TESTS.add(hash((will[0], as_bytes(will[1]))))
             self.paho.will_set(*will)
         if password is not None:
             self.paho.username_pw_set(username or identity, password)
@@ -155,6 +169,10 @@ class Client:
             payload = json.dumps(payload)
         mid = self.paho.publish(topic, payload, qos, retain, properties).mid
         self.wait(lambda: mid in self.acked, f"the acknowledgement on {topic}")
+
+    def publish_and_note_(self, topic, payload=None, *rest, **named):
+        SENT_BY_TESTS.add(hash((topic, bytes(as_bytes(payload)))))
+        return self.publish_(topic, payload, *rest, **named)
 
     def of(self, pattern):
         """(topic, payload) of each message received so far whose topic matches."""

@@ -88,6 +88,7 @@ def fleet(tmp_path, broker):
     running = Fleet(tmp_path, broker.port)
     yield running
     running.stop()
+    assert running.wrong_messages() == []
 
 
 @pytest.fixture
@@ -96,3 +97,4 @@ def embedded(tmp_path, leaves_no_process):
     running = EmbeddedFleet(tmp_path, ["n1", "n2"])
     yield running
     running.stop()
+    assert running.wrong_messages() == []

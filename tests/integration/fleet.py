@@ -19,6 +19,7 @@ from pathlib import Path
 
 from broker import Client
 from programs import Program, program_path
+from said import wrong_messages
 from stores import Database
 from waiting import patience, wait_until
 
@@ -35,6 +36,7 @@ class Fleet:
         self.observer_options = {}  # credentials of the observer, as arguments of broker.Client
         self.observer_barrier = "barrier"  # a topic that the observer may write and read
         self.observer_ = None
+        self.heard_ = []  # of observers that are closed
         self.applied_ = 0
 
     # Programs --------------------------------------------------------------------------------------------------------
@@ -156,7 +158,14 @@ class Fleet:
     def close_observer(self):
         if self.observer_:
             self.observer_.close()
+            self.heard_ += self.observer_.messages
             self.observer_ = None
+
+    def wrong_messages(self):
+        """What the programs of this checkout have said in a form that transports/schema does not have. None of earlier
+        programs, whose schemas were others."""
+        self.close_observer()
+        return [] if self.builds else wrong_messages(self.root, self.heard_)
 
     def topic(self, below):
         return f"{self.root}/{below}"
@@ -209,9 +218,7 @@ class Fleet:
 
     def forget_seen(self):
         """Discards the observer: what it received from a broker that is gone is not valid for the next one."""
-        if self.observer_:
-            self.observer_.close()
-            self.observer_ = None
+        self.close_observer()
 
     # Stores ----------------------------------------------------------------------------------------------------------
 

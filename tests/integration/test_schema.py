@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from manifests import LOCAL_CLASS, claim, pod, with_claim
 from mqtt_packets import topic_matches
+from said import wrong_messages
 from schema import FOLDER, Schemas, check_lines
 from waiting import wait_until
 
@@ -156,3 +157,12 @@ def test_everything_that_the_programs_of_a_fleet_send_has_the_form_of_the_schema
     assert kinds >= {"request", "answer", "nodeState", "nodePresence", "nodeHeartbeat", "podReport", "gatewayPresence", "leader", "barrier",
                      "apiRequest", "apiAnswer", "desired", "podStatus", "nodeStatus", "claimStatus", "event"}
     record(fleet, "fleet", "nodes/#", "gateways/#", "leader", "status/#", "events/#", "desired/#")
+
+
+def test_what_the_programs_of_every_test_said_is_checked_and_what_a_test_sent_is_not(broker, connect):
+    topic, wrong = "berth/v1/checked/nodes/n1/requests", {"type": "Bind", "gateway": 7}
+    payload = json.dumps(wrong).encode()
+    found = wrong_messages("berth/v1/checked", [(topic, payload), (topic, payload)])
+    assert len(found) >= 1 and found[0].startswith(f"{topic}: "), found
+    connect(broker.port, "a").publish(topic, wrong)
+    assert wrong_messages("berth/v1/checked", [(topic, payload), ("berth/v1/checked/desired/pods/default/x", b"{}")]) == []
