@@ -288,6 +288,7 @@ class Witness {
   void check_refused(const std::string& node, const Request& request, Millis now);
   void check_able(const std::string& node, const Request& request);
   void note_forgotten(const std::string& node);
+  void note_kept();
   void note_late(const std::set<std::string>& nodes);
   void note_not_awaited(const std::string& node);
   using Placements = std::set<std::tuple<std::string, Epoch, std::string>>;  // uid, epoch, device
@@ -320,7 +321,7 @@ class Witness {
   std::set<std::tuple<std::string, Epoch, std::string>> placements_;  // uid, epoch, node
   Placements forgotten_;                                              // of a node when it was forgotten
   std::set<std::string> found_;  // uids of rows that were made of what a node listed
-  Placements not_awaited_;  // of a node that had not answered when the operator ended adopt mode
+  Placements not_awaited_;       // of a node that had not answered when the operator ended adopt mode
   std::set<PlacementId> bind_durable_, prebound_received_;
   std::set<std::string> durable_uids_;
   std::map<std::string, int> messages_in_turn_;  // by key

@@ -187,6 +187,7 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     if (gateway_.is_new) may_adopt_ = true;  // P15: the first word against that begins it
     gateway_.orphans = names_in(*json, "orphans");
     gateway_.kept = names_in(*json, "kept");
+    note_kept();
     note_late(names_in(*json, "late"));
     gateway_.twins = names_in(*json, "twins");
     const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
@@ -205,6 +206,14 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
   } else if (table == Table::object && (key.starts_with(kVolumePrefix) || key.starts_with(kClaimPrefix))) {
     volume_record_changed(key, content.value);
+  }
+}
+
+// The row of one that had finished is gone in the turn that makes it.
+void Witness::note_kept() {
+  for (const std::string& orphan : gateway_.kept) {
+    const std::size_t uid = orphan.find('/') + 1;
+    found_.insert(orphan.substr(uid, orphan.find('/', uid) - uid));
   }
 }
 
