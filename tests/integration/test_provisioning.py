@@ -79,7 +79,8 @@ def test_a_device_makes_the_volume_of_a_claim_and_removes_it_when_the_claim_is_d
     record(fleet, "provisioning", "nodes/#", "gateways/#", "desired/persistentvolumes/#", "desired/persistentvolumeclaims/#")
 
 
-def test_retain_keeps_the_volume_and_its_data(fleet, tmp_path):
+def release_a_retained_volume(fleet, tmp_path):
+    """The root of the pool, and the volume in it that a pod has written to and whose claim is gone."""
     fleet.start_gateway()
     root = start_with_pools(fleet, tmp_path)
     fleet.apply(local_class(policy="Retain"), claim("data", storage_class="fast"), writing_pod("web", "data"))
@@ -90,6 +91,11 @@ def test_retain_keeps_the_volume_and_its_data(fleet, tmp_path):
     fleet.wait_gone("web")
     fleet.delete("persistentvolumeclaim", "data")
     wait_until(lambda: phase_of(fleet, name) == "Released", "the release of the volume")
+    return root, name
+
+
+def test_retain_keeps_the_volume_and_its_data(fleet, tmp_path):
+    root, name = release_a_retained_volume(fleet, tmp_path)
     fleet.kill("berthd")
     fleet.restart("berthd")
     fleet.wait_node("n1")
@@ -168,16 +174,7 @@ def test_what_no_record_explains_is_left_alone_and_no_volume_is_made_in_its_plac
 
 @pytest.mark.parametrize("decision", ["adopt", "delete"])
 def test_a_used_directory_whose_volume_was_lost_is_shown_until_the_operator_keeps_or_removes_it(fleet, tmp_path, decision):
-    fleet.start_gateway()
-    root = start_with_pools(fleet, tmp_path)
-    fleet.apply(local_class(policy="Retain"), claim("data", storage_class="fast"), writing_pod("web", "data"))
-    fleet.wait_running("web", node="n1")
-    name = volume_of(fleet, "data")
-    wait_until(lambda: (root / name / "file").exists(), "what the pod writes")
-    fleet.delete("pod", "web")
-    fleet.wait_gone("web")
-    fleet.delete("persistentvolumeclaim", "data")
-    wait_until(lambda: phase_of(fleet, name) == "Released", "the release of the volume")
+    root, name = release_a_retained_volume(fleet, tmp_path)
     fleet.delete("persistentvolume", name)
     for program in ("n1", "berthd"):
         fleet.kill(program)

@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr const char* kRules = "N0..N9, P1..P12, P14..P16, D1..D5";  // that a mutant breaks
+constexpr const char* kRules = "N0..N11, P1..P18, D1..D7";  // that a mutant breaks
 
 using berth::sim::Counts;
 using berth::sim::Mutant;
