@@ -1,13 +1,13 @@
 // berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter]]: runs the workload on a
 // fleet of this size, measuring for at most this many seconds, and prints one line of JSON per scope. The last argument
-// adds a plugin that declares nothing. tests/bench/run calls it.
+// adds a plugin that declares nothing. berth_bench TRACE.jsonl fast|plain replays a trace. tests/bench/run calls it.
 #include <cstdio>
-#include <map>
 #include <string>
 
 #include "core/api/node.h"
 #include "core/api/pod.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/recorder.h"
+#include "tests/bench/trace.h"
 #include "tests/bench/workload.h"
 #include "tests/bench/world.h"
 
@@ -17,16 +17,14 @@ namespace {
 
 class Run {
  public:
-  Run(const Workload& workload, std::size_t nodes, std::string path, double seconds, bool instructions,
-      std::string undeclared)
+  Run(const Workload& workload, std::size_t nodes, const std::string& path, double seconds, bool instructions,
+      const std::string& undeclared)
       : workload_(workload),
         nodes_(nodes),
-        path_(std::move(path)),
+        title_{workload.name(), nodes, path, undeclared},
         limit_ns_(static_cast<std::int64_t>(seconds * 1e9)),
-        instructions_(instructions),
-        undeclared_(std::move(undeclared)),
-        meter_(instructions),
-        world_(path_ == "fast", undeclared_) {}
+        world_(path == "fast", undeclared),
+        recorder_(world_, instructions) {}
 
   // Creates the fleet with all pods that run before the measurement.
   Status prepare() {
@@ -43,7 +41,7 @@ class Run {
     }
     const std::size_t per_node = workload_.count("pods_per_node", nodes_);
     for (std::size_t i = 0; i < nodes_ * per_node; ++i) {
-      auto pod = world_.make_pod(workload_.object("node_pod", i));
+      auto pod = World::make_pod(workload_.object("node_pod", i));
       if (!pod) return pod.error();
       world_.place_pod(*pod, "node-" + std::to_string(i / per_node));
     }
@@ -52,7 +50,7 @@ class Run {
       return made;
     }
     for (const auto& pod : pods) world_.queue_pod(pod);
-    while (step()) {
+    while (recorder_.step()) {
     }
     const std::size_t measured = workload_.count("measured_pods", nodes_);
     if (Status made = make("measured", pods.size(), measured, measured_); !made.is_success()) return made;
@@ -62,27 +60,20 @@ class Run {
   // Queues the measured pods, all at once or one by one, and runs the scheduler until all are bound or time is up.
   void measure() {
     const std::size_t churn_every = workload_.count("churn_every", nodes_);
-    spans_.reserve(measured_.size() * 4);
-    const Spent begin = meter_.read();
     const bool one_by_one = workload_.count("one_by_one", nodes_) > 0;
     std::size_t queued = one_by_one ? 0 : measured_.size();
+    recorder_.begin(measured_.size() * 4);
     for (std::size_t i = 0; i < queued; ++i) world_.queue_pod(measured_[i]);
-    attempts_ = {};
-    spans_.clear();
-    bound_ = 0;
-    while (bound_ < measured_.size() && now_ns() - begin.ns < limit_ns_) {
-      if (one_by_one && bound_ == queued) world_.queue_pod(measured_[queued++]);
-      if (!step() && !world_.wait_for_queue()) break;
-      if (churn_every > 0 && bound_ / churn_every > churned_) world_.replace_node(churned_++);
+    while (recorder_.bound() < measured_.size() && recorder_.elapsed_ns() < limit_ns_) {
+      if (one_by_one && recorder_.bound() == queued) world_.queue_pod(measured_[queued++]);
+      if (!recorder_.step() && !world_.wait_for_queue()) break;
+      if (churn_every > 0 && recorder_.bound() / churn_every > churned_) world_.replace_node(churned_++);
       change_nodes();
     }
-    loop_ = meter_.read() - begin;
+    recorder_.end();
   }
 
-  void print() const {
-    line("cycle", attempts_);
-    line("loop", loop_);
-  }
+  void print() const { recorder_.print(title_); }
 
  private:
   Status make(const char* what, std::size_t first, std::size_t count, std::vector<std::shared_ptr<const Pod>>& pods) {
@@ -90,7 +81,7 @@ class Run {
       if (const Json claim = workload_.object("claim", i); !claim.is_null() && what == std::string("measured")) {
         if (Status status = world_.add_claim(claim); !status.is_success()) return status;
       }
-      auto pod = world_.make_pod(workload_.object(what, i));
+      auto pod = World::make_pod(workload_.object(what, i));
       if (!pod) return pod.error();
       pods.push_back(*pod);
     }
@@ -110,89 +101,43 @@ class Run {
 
   // Applies the updates that are due; they are spread evenly over the pods.
   void change_nodes() {
-    while (changed_ < changes_.size() && (2 * changed_ + 1) * measured_.size() <= 2 * bound_ * changes_.size()) {
-      world_.change_node(changed_, changes_[changed_]);
+    while (changed_ < changes_.size() &&
+           (2 * changed_ + 1) * measured_.size() <= 2 * recorder_.bound() * changes_.size()) {
+      world_.change_node(changes_[changed_]);
       ++changed_;
     }
   }
 
-  // Runs one attempt and, if it chose a node, the binding. False: the queue is empty for now.
-  bool step() {
-    const Spent begin = meter_.read();
-    const Scheduler::Attempt attempt = world_.scheduler().schedule_one();
-    const Spent spent = meter_.read() - begin;
-    const std::int64_t span = spent.ns;
-    if (!attempt.popped) return false;
-    attempts_ += spent;
-    // A preemptor's earlier attempts count towards its decision.
-    if (const std::string preemptor = world_.remove_victims(); !preemptor.empty()) {
-      spent_ns_[preemptor] += span;
-      return true;
-    }
-    if (attempt.binding == nullptr) return true;
-    spans_.push_back(span + spent_ns_[attempt.binding->queued.pod->uid()]);
-    if (world_.finish(*attempt.binding)) ++bound_;
-    return true;
-  }
-
-  void line(const char* scope, const Spent& spent) const {
-    const double pods = static_cast<double>(bound_);
-    const auto per_pod = [&](auto amount) { return bound_ == 0 ? 0 : static_cast<double>(amount) / pods; };
-    std::printf(
-        "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"undeclared\": \"%s\", \"scope\": \"%s\", \"pods\": "
-        "%zu, "
-        "\"pods_per_second\": %.1f, \"first_us\": %.1f, \"second_us\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-        "\"max_us\": %.1f, "
-        "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld",
-        workload_.name().c_str(), nodes_, path_.c_str(), undeclared_.c_str(), scope, bound_,
-        spent.ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent.ns), span_us(0), span_us(1),
-        quantile_us(spans_, 0.5), quantile_us(spans_, 0.99), quantile_us(spans_, 1), per_pod(spent.allocations),
-        static_cast<long long>(resident_kib()));
-    if (meter_.counts_instructions()) {
-      std::printf(", \"instructions_per_pod\": %.0f", per_pod(spent.instructions));
-    } else if (instructions_) {
-      std::printf(", \"instructions_per_pod\": null");
-    }
-    std::printf("}\n");
-  }
-
-  double span_us(std::size_t at) const { return at < spans_.size() ? static_cast<double>(spans_[at]) / 1000 : 0; }
-
   const Workload& workload_;
   std::size_t nodes_;
-  std::string path_;
+  Recorder::Title title_;
   std::int64_t limit_ns_;
-  bool instructions_;
-  std::string undeclared_;
-  Meter meter_;
   World world_;
+  Recorder recorder_;
   std::vector<std::shared_ptr<const Pod>> measured_;
-  std::vector<std::int64_t> spans_;
-  std::map<std::string, std::int64_t> spent_ns_;  // by uid: time of attempts that ended in a preemption
-  Spent attempts_;
-  Spent loop_;
-  std::size_t bound_ = 0;
   std::size_t churned_ = 0;
   std::vector<std::shared_ptr<const Node>> changes_;
   std::size_t changed_ = 0;  // number of updates applied
 };
 
-}  // namespace
+int fail(const Status& why) {
+  std::fprintf(stderr, "berth_bench: %s\n", why.message().c_str());
+  return 1;
+}
 
-}  // namespace berth::bench
+int replay(const std::string& file, const std::string& path) {
+  const Result<Trace> trace = Trace::read(file);
+  if (!trace) return fail(trace.error());
+  World world(path == "fast", "");
+  Recorder recorder(world, false);
+  if (const Status status = trace->replay(world, recorder); !status.is_success()) return fail(status);
+  recorder.print({trace->name(), trace->nodes(), path, ""}, trace->is_storm());
+  return 0;
+}
 
-int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fprintf(
-        stderr,
-        "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter]]\n");
-    return 2;
-  }
-  const auto workload = berth::bench::Workload::read(argv[1]);
-  if (!workload) {
-    std::fprintf(stderr, "berth_bench: %s\n", workload.error().message().c_str());
-    return 1;
-  }
+int run(const std::string& file, int argc, char** argv) {
+  const auto workload = Workload::read(file);
+  if (!workload) return fail(workload.error());
   bool instructions = false;
   std::string undeclared;
   for (int i = 5; i < argc; ++i) {
@@ -202,13 +147,26 @@ int main(int argc, char** argv) {
       undeclared = argv[i];
     }
   }
-  berth::bench::Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12, instructions,
-                        undeclared);
-  if (const berth::Status ready = run.prepare(); !ready.is_success()) {
-    std::fprintf(stderr, "berth_bench: %s: %s\n", argv[1], ready.message().c_str());
-    return 1;
-  }
+  Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12, instructions, undeclared);
+  if (const Status ready = run.prepare(); !ready.is_success()) return fail(ready);
   run.measure();
   run.print();
   return 0;
+}
+
+}  // namespace
+
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  const std::string file = argc > 1 ? argv[1] : "";
+  const bool is_trace = file.ends_with(".jsonl");
+  if (argc < (is_trace ? 3 : 4)) {
+    std::fprintf(
+        stderr,
+        "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter]]\n"
+        "       berth_bench TRACE.jsonl fast|plain\n");
+    return 2;
+  }
+  return is_trace ? berth::bench::replay(file, argv[2]) : berth::bench::run(file, argc, argv);
 }

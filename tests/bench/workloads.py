@@ -3,8 +3,11 @@
     tests/bench/run [--workload NAME]... [--nodes N]... [--path P] [--seconds S] [--instructions] [--json FILE]
                     [--undeclared KIND]...
     tests/bench/run --growth [--workload NAME]...
+    tests/bench/run --trace FILE[.gz]... [--path P] [--json FILE]
 
 A workload that binds none of its pods is an error: nothing was measured.
+
+A trace is a sequence of operations, one JSON object a line (trace.h), gzipped or not. Its name is the file's without endings.
 
 --undeclared adds a plugin that declares nothing to the default profile: one that scores, one whose scores are normalized, or one that
 filters. With "none" beside it, the output ends with the pods per second relative to those without the plugin.
@@ -15,11 +18,13 @@ class, the second one repeats the class and creates its cached view. Their cost 
 """
 
 import argparse
+import gzip
 import itertools
 import json
 import math
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 WORKLOADS = Path(__file__).resolve().parent / "workloads"
@@ -42,6 +47,20 @@ def measure(given, name, nodes):
         lines += [json.loads(line) for line in done.stdout.splitlines()]
     runs = len(given.path) * len(given.undeclared)
     return lines if len(lines) == 2 * runs and all(line["pods"] for line in lines) else []
+
+
+def replay(given, trace):
+    """The results for one trace; empty if it was not replayed."""
+    with tempfile.TemporaryDirectory() as folder:
+        if trace.suffix == ".gz":
+            plain = Path(folder) / trace.stem
+            plain.write_bytes(gzip.decompress(trace.read_bytes()))
+            trace = plain
+        lines = []
+        for path in given.path:
+            done = subprocess.run([given.program, str(trace), path], stdout=subprocess.PIPE, text=True, check=False)
+            lines += [json.loads(line) for line in done.stdout.splitlines()]
+    return lines if len(lines) == 2 * len(given.path) and all(line["pods"] for line in lines) else []
 
 
 def show(row):
@@ -108,8 +127,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=12, help="time limit per workload and size")
     parser.add_argument("--growth", action="store_true", help="up to 100000 nodes, fast path only, repeated classes")
     parser.add_argument("--instructions", action="store_true", help="count instructions per pod in user space; - if the kernel does not support it")
+    parser.add_argument("--trace", nargs="+", action="extend", type=Path, metavar="FILE", help="replay these instead of workloads")
     parser.add_argument("--json", type=Path, help="file to write the figures to, as a JSON array")
     given = parser.parse_args()
+    wrong = [trace for trace in given.trace or [] if not trace.is_file() or not trace.name.endswith((".jsonl", ".jsonl.gz"))]
+    if wrong:
+        parser.error(f"--trace {wrong[0]}: no such file, or its name does not end in .jsonl or .jsonl.gz")
+    if given.trace and (given.workload or given.nodes or given.undeclared or given.growth or given.instructions):
+        parser.error("--trace replays a file as it is: leave out --workload, --nodes, --undeclared, --growth and --instructions")
     given.workload = given.workload or [name for name in names if not given.growth or name not in NEVER_REPEATED]
     given.nodes = given.nodes or [100, 1000, 5000, 20000] + ([100000] if given.growth else [])
     given.undeclared = given.undeclared or ["none"]
@@ -117,15 +142,17 @@ def main():
     rows, failed = [], 0
     titles = [title for title, _ in COLUMNS] + (["instr/pod"] if given.instructions else [])
     print(f"{'workload':26} {'nodes':>6} {'path':5} {'scope':6} {' '.join(f'{title:>10}' for title in titles)}")
-    for name in given.workload:
-        for nodes in given.nodes:
-            lines = measure(given, name, nodes)
-            if not lines:
-                print(f"{name:26} {nodes:>6} measured nothing")
-                failed += 1
-            for row in lines:
-                show(row)
-            rows += lines
+    runs = [(trace.name, "", lambda trace=trace: replay(given, trace)) for trace in given.trace or []]
+    runs = runs or [(name, nodes, lambda name=name, nodes=nodes: measure(given, name, nodes))
+                    for name in given.workload for nodes in given.nodes]
+    for name, nodes, run in runs:
+        lines = run()
+        if not lines:
+            print(f"{name:26} {nodes:>6} measured nothing")
+            failed += 1
+        for row in lines:
+            show(row)
+        rows += lines
     for line in growth(rows) + relative(rows):
         print(line)
     if given.json:

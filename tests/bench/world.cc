@@ -51,8 +51,9 @@ Result<std::shared_ptr<const Node>> World::make_node(const Json& manifest) {
 }
 
 void World::add_node(const std::shared_ptr<const Node>& node) {
+  node_numbers_[node->metadata.name] = nodes_.size();
   nodes_.push_back(node);
-  scheduler_->cache().set_node(node);
+  scheduler_->handlers().node_set(nullptr, node);
 }
 
 Status World::add_volume(const Json& manifest) {
@@ -73,7 +74,7 @@ Status World::add_storage_class(const Json& manifest) {
   return keep(decode_storage_class(manifest, nullptr, Rules::off), classes_);
 }
 
-Result<std::shared_ptr<const Pod>> World::make_pod(const Json& manifest) const {
+Result<std::shared_ptr<const Pod>> World::make_pod(const Json& manifest) {
   Result<Pod> pod = decode_pod(manifest, nullptr, Rules::off);
   if (!pod) return pod.error();
   if (pod->metadata.uid.empty()) pod->metadata.uid = pod->metadata.key();
@@ -82,10 +83,12 @@ Result<std::shared_ptr<const Pod>> World::make_pod(const Json& manifest) const {
 
 void World::queue_pod(const std::shared_ptr<const Pod>& pod) {
   pending_[pod->uid()] = pod;
+  pods_[pod->metadata.key()] = pod;
   scheduler_->handlers().pod_added(pod);
 }
 
 void World::place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node) {
+  pods_[pod->metadata.key()] = pod;
   scheduler_->cache().confirm(pod, node);
 }
 
@@ -95,10 +98,21 @@ void World::replace_node(std::size_t number) {
   scheduler_->handlers().node_set(nullptr, node);
 }
 
-void World::change_node(std::size_t number, const std::shared_ptr<const Node>& changed) {
-  std::shared_ptr<const Node>& node = nodes_[number % nodes_.size()];
-  CHECK(node->metadata.name == changed->metadata.name);
+void World::change_node(const std::shared_ptr<const Node>& changed) {
+  std::shared_ptr<const Node>& node = nodes_[node_numbers_.at(changed->metadata.name)];
   scheduler_->handlers().node_set(std::exchange(node, changed), changed);
+}
+
+void World::delete_pod(const std::string& key) {
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return;
+  const std::shared_ptr<const Pod> pod = found->second;
+  pods_.erase(found);
+  if (pending_.erase(pod->uid()) > 0) {
+    scheduler_->handlers().pod_deleted(pod);
+  } else if (const auto node = scheduler_->cache().node_of(pod->uid())) {
+    scheduler_->handlers().pod_left(*pod, *node);
+  }
 }
 
 bool World::finish(BindingCycle& cycle) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/api/node.h"
@@ -24,13 +25,15 @@ class World final : public SchedulerHost, public Lister {
   Status add_claim(const Json& manifest);
   Status add_storage_class(const Json& manifest);
   // Decodes a pod, which is then queued or placed.
-  Result<std::shared_ptr<const Pod>> make_pod(const Json& manifest) const;
+  static Result<std::shared_ptr<const Pod>> make_pod(const Json& manifest);
   void queue_pod(const std::shared_ptr<const Pod>& pod);
   void place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node);
   // Removes the node and adds it again.
   void replace_node(std::size_t number);
-  // Updates the node; `changed` has the same name.
-  void change_node(std::size_t number, const std::shared_ptr<const Node>& changed);
+  // Updates the node of this name.
+  void change_node(const std::shared_ptr<const Node>& changed);
+  // The pod of this key is gone, wherever it was; no effect when there is none.
+  void delete_pod(const std::string& key);
 
   // Runs the binding cycle, with a device that accepts at once. False: it failed, and the pod is queued again.
   bool finish(BindingCycle& cycle);
@@ -69,7 +72,9 @@ class World final : public SchedulerHost, public Lister {
   VirtualClock clock_;
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::shared_ptr<const Node>> nodes_;
-  ByKey<Pod> pending_;
+  std::unordered_map<std::string, std::size_t> node_numbers_;         // by name: in nodes_
+  ByKey<Pod> pending_;                                                // by uid
+  std::unordered_map<std::string, std::shared_ptr<const Pod>> pods_;  // by key: all
   std::vector<std::shared_ptr<const Pod>> victims_;
   std::string preemptor_;
   ByKey<PersistentVolume> volumes_;

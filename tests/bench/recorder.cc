@@ -1,0 +1,64 @@
+#include "tests/bench/recorder.h"
+
+#include <cstdio>
+
+#include "core/api/pod.h"
+
+namespace berth::bench {
+
+bool Recorder::step() {
+  const Spent begin = meter_.read();
+  const Scheduler::Attempt attempt = world_.scheduler().schedule_one();
+  const Spent spent = meter_.read() - begin;
+  const std::int64_t span = spent.ns;
+  if (!attempt.popped) return false;
+  attempts_ += spent;
+  ++tried_;
+  // A preemptor's earlier attempts count towards its decision.
+  if (const std::string preemptor = world_.remove_victims(); !preemptor.empty()) {
+    spent_ns_[preemptor] += span;
+    return true;
+  }
+  if (attempt.binding == nullptr) return true;
+  spans_.push_back(span + spent_ns_[attempt.binding->queued.pod->uid()]);
+  if (world_.finish(*attempt.binding)) ++bound_;
+  return true;
+}
+
+void Recorder::begin(std::size_t pods_expected) {
+  attempts_ = {};
+  spans_.clear();
+  spans_.reserve(pods_expected);
+  bound_ = 0;
+  tried_ = 0;
+  began_ = meter_.read();
+}
+
+void Recorder::print(const Title& title, bool count_attempts) const {
+  const std::size_t pods = count_attempts ? tried_ : bound_;
+  line(title, "cycle", attempts_, pods);
+  line(title, "loop", loop_, pods);
+}
+
+void Recorder::line(const Title& title, const char* scope, const Spent& spent, std::size_t counted) const {
+  const double pods = static_cast<double>(counted);
+  const auto per_pod = [&](auto amount) { return counted == 0 ? 0 : static_cast<double>(amount) / pods; };
+  std::printf(
+      "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"undeclared\": \"%s\", \"scope\": \"%s\", \"pods\": "
+      "%zu, "
+      "\"pods_per_second\": %.1f, \"first_us\": %.1f, \"second_us\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
+      "\"max_us\": %.1f, "
+      "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld",
+      title.workload.c_str(), title.nodes, title.path.c_str(), title.undeclared.c_str(), scope, counted,
+      spent.ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent.ns), span_us(0), span_us(1), quantile_us(spans_, 0.5),
+      quantile_us(spans_, 0.99), quantile_us(spans_, 1), per_pod(spent.allocations),
+      static_cast<long long>(resident_kib()));
+  if (meter_.counts_instructions()) {
+    std::printf(", \"instructions_per_pod\": %.0f", per_pod(spent.instructions));
+  } else if (instructions_) {
+    std::printf(", \"instructions_per_pod\": null");
+  }
+  std::printf("}\n");
+}
+
+}  // namespace berth::bench
