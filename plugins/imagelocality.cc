@@ -34,15 +34,26 @@ const ImageState* find_image(const NodeInfo& node, const std::string& name) {
   return nullptr;
 }
 
-std::int64_t bytes_there(const std::vector<Container>& containers, const NodeInfo& node, std::size_t nodes) {
-  std::int64_t sum = 0;
-  for (const Container& container : containers) {
-    const ImageState* image = find_image(node, normalized(container.image));
+// The images that the pod's containers run, one for each container.
+std::vector<std::string> images_of(const Pod& pod) {
+  std::vector<std::string> images;
+  for (const auto* containers : {&pod.init_containers.get(), &pod.containers.get()}) {
+    for (const Container& container : *containers) images.push_back(normalized(container.image));
+  }
+  return images;
+}
+
+std::int64_t score_of(const std::vector<std::string>& images, const NodeInfo& node, std::size_t nodes) {
+  std::int64_t there = 0;
+  for (const std::string& name : images) {
+    const ImageState* image = find_image(node, name);
     if (image == nullptr) continue;
     const double spread = static_cast<double>(image->nodes) / static_cast<double>(nodes);
-    sum += static_cast<std::int64_t>(static_cast<double>(image->size_bytes) * spread);
+    there += static_cast<std::int64_t>(static_cast<double>(image->size_bytes) * spread);
   }
-  return sum;
+  const std::int64_t most =
+      std::max(kMostBytesPerContainer * static_cast<std::int64_t>(images.size()), kLeastBytes + 1);
+  return ScorePlugin::kMaxScore * (std::clamp(there, kLeastBytes, most) - kLeastBytes) / (most - kLeastBytes);
 }
 
 }  // namespace
@@ -51,26 +62,22 @@ Result<std::unique_ptr<Plugin>> ImageLocality::make(const Json& args, Handle& ha
   return make_without_arguments<ImageLocality>(args, handle);
 }
 
-bool ImageLocality::tells_apart(const Pod& a, const Pod& b) const {
-  const auto are_same = [](const std::vector<Container>& x, const std::vector<Container>& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                      [](const Container& one, const Container& other) { return one.image == other.image; });
-  };
-  return !are_same(a.init_containers, b.init_containers) || !are_same(a.containers, b.containers);
-}
-
 Status ImageLocality::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
   const Snapshot& snapshot = handle_.snapshot();
-  if (!snapshot.has_images()) {
-    score = 0;
-    return {};
-  }
-  const std::size_t nodes = snapshot.nodes().size();
-  const std::int64_t there = bytes_there(pod.init_containers, node, nodes) + bytes_there(pod.containers, node, nodes);
-  const auto containers = static_cast<std::int64_t>(pod.init_containers.size() + pod.containers.size());
-  const std::int64_t most = std::max(kMostBytesPerContainer * containers, kLeastBytes + 1);
-  score = kMaxScore * (std::clamp(there, kLeastBytes, most) - kLeastBytes) / (most - kLeastBytes);
+  score = snapshot.has_images() ? score_of(images_of(pod), node, snapshot.nodes().size()) : 0;
   return {};
+}
+
+bool ImageLocality::score_rows(CycleState&, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                               std::int32_t* scores) {
+  std::fill(scores, scores + rows.size(), 0);
+  if (!snapshot.has_images()) return true;
+  const std::vector<std::string> images = images_of(pod);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const NodeInfo& node = *snapshot.nodes()[rows[row]];
+    scores[row] = static_cast<std::int32_t>(score_of(images, node, snapshot.nodes().size()));
+  }
+  return true;
 }
 
 }  // namespace berth

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-class ImageLocality final : public ScorePlugin {
+class ImageLocality final : public ScorePlugin, public BatchScorePlugin {
  public:
   static constexpr std::string_view kName = "ImageLocality";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
@@ -15,8 +15,9 @@ class ImageLocality final : public ScorePlugin {
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node_and_images; }
-  bool tells_apart(const Pod& a, const Pod& b) const override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                  std::int32_t* scores) override;
 
  private:
   Handle& handle_;

@@ -48,6 +48,10 @@ void InterPodAffinity::begin_sums(CycleState& state, const Pod& pod, Domains& do
   state.write(std::make_unique<Preferences>());
 }
 
+bool InterPodAffinity::is_idle(const CycleState&, const Pod& pod, const Snapshot& snapshot) const {
+  return !has_required_terms(pod) && !has_preferences(pod) && snapshot.pods_with_affinity() == 0;
+}
+
 bool InterPodAffinity::sums_hold(const CycleState& state, const Pod&) const {
   return state.read<Terms>()->namespaces.hold();
 }

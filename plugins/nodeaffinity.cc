@@ -23,8 +23,8 @@ bool fits_own(const Pod& pod, const Node& node) {
          matches(*pod.affinity->required_node_affinity, labels, node.metadata.name);
 }
 
-// By index of the node: sets 1 where the requirement is not met. Evaluates each value of the label at most once.
-void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, std::vector<std::uint8_t>& unmet) {
+// By row: sets 1 where the requirement is not met. Evaluates each value of the label at most once.
+void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, const Rows& rows, std::uint8_t* unmet) {
   const NodeColumns::Label& label = snapshot.columns().label(requirement.key, snapshot.nodes());
   const auto is_unmet = [&requirement](const std::string* value) -> std::uint8_t {
     return matches_value(requirement, value) ? 0 : 1;
@@ -42,9 +42,9 @@ void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, std::v
     for (const auto& [value, number] : label.values) of_value[number] = is_unmet(&value);
   }
   const std::uint8_t without = is_unmet(nullptr);
-  for (std::size_t index = 0; index < unmet.size(); ++index) {
-    const std::uint32_t number = label.numbers[index];
-    unmet[index] |= number == NodeColumns::Label::kNone ? without : of_value[number];
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::uint32_t number = label.numbers[rows[row]];
+    unmet[row] |= number == NodeColumns::Label::kNone ? without : of_value[number];
   }
 }
 
@@ -147,21 +147,23 @@ bool NodeAffinity::tells_apart(const Pod& a, const Pod& b) const {
          a.affinity->preferred_node_affinity != b.affinity->preferred_node_affinity;
 }
 
-bool NodeAffinity::filter_all(CycleState&, const Pod& pod, const Snapshot& snapshot,
-                              std::vector<std::uint8_t>& rejects) {
-  if (added_.required || !is_about_labels(pod)) return false;
+bool NodeAffinity::filter_rows(CycleState&, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                               std::uint8_t* rejects) {
+  constexpr std::size_t kFew = 16;  // to read a label's values takes longer than to ask so few nodes
+  if (added_.required || !is_about_labels(pod) || (!rows.are_all() && rows.size() < kFew)) return false;
   if (pod.affinity->required_node_affinity) {
-    rejects.assign(rejects.size(), 1);
+    std::vector<std::uint8_t> none_met(rows.size(), 1);
     std::vector<std::uint8_t> unmet;
     for (const NodeSelectorTerm& term : pod.affinity->required_node_affinity->terms) {
       if (term.match_expressions.empty()) continue;
-      unmet.assign(rejects.size(), 0);
-      for (const Requirement& each : term.match_expressions) mark_unmet(each, snapshot, unmet);
-      for (std::size_t index = 0; index < rejects.size(); ++index) rejects[index] &= unmet[index];
+      unmet.assign(rows.size(), 0);
+      for (const Requirement& each : term.match_expressions) mark_unmet(each, snapshot, rows, unmet.data());
+      for (std::size_t row = 0; row < rows.size(); ++row) none_met[row] &= unmet[row];
     }
+    for (std::size_t row = 0; row < rows.size(); ++row) rejects[row] |= none_met[row];
   }
   for (const auto& [key, value] : pod.node_selector) {
-    mark_unmet({key, Requirement::Operator::in, {value}}, snapshot, rejects);
+    mark_unmet({key, Requirement::Operator::in, {value}}, snapshot, rows, rejects);
   }
   return true;
 }

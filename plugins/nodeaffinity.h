@@ -32,15 +32,15 @@ class NodeAffinity final : public PreFilterPlugin,
   explicit NodeAffinity(Added added = {}, Json args = {}) : added_(std::move(added)), args_(std::move(args)) {}
 
   std::string_view name() const override { return kName; }
-  Reads reads(const Pod&, Point) const override { return Reads::node; }
+  Reads reads(const Pod&, Point) const override { return Reads::node_object; }
   bool tells_apart(const Pod& a, const Pod& b) const override;
   Json args() const override { return args_; }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
-  bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                  std::vector<std::uint8_t>& rejects) override;
+  bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                   std::uint8_t* rejects) override;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;

@@ -17,7 +17,7 @@ class NodeCapabilities final : public FilterPlugin, public AdmissionPlugin, publ
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
   std::string_view name() const override { return kName; }
-  Reads reads(const Pod&, Point) const override { return Reads::node; }
+  Reads reads(const Pod&, Point) const override { return Reads::node_object; }
   bool tells_apart(const Pod& a, const Pod& b) const override { return a.needs != b.needs; }
   bool accepts_all(const CycleState&, const Pod& pod) const override { return pod.needs.empty(); }
   std::vector<EventWithHint> events_to_register() const override;

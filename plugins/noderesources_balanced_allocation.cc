@@ -85,8 +85,8 @@ Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, con
   return {};
 }
 
-bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod&, const Snapshot& snapshot,
-                                                std::vector<std::int32_t>& scores) {
+bool NodeResourcesBalancedAllocation::score_rows(CycleState& state, const Pod&, const Snapshot& snapshot,
+                                                 const Rows& rows, std::int32_t* scores) {
   const auto* asked = state.read<AskedForBalance>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, resources_, asked->by_resource, false);
@@ -94,7 +94,7 @@ bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod&, c
   const auto score_one = [](const auto& fill, const auto&) {
     return static_cast<std::int32_t>(evenness(deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; })));
   };
-  columns.score_all(score_one, scores);
+  columns.score_rows(rows, score_one, scores);
   return true;
 }
 

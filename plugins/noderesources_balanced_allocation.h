@@ -21,8 +21,8 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin, public Scor
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                 std::vector<std::int32_t>& scores) override;
+  bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                  std::int32_t* scores) override;
 
  private:
   std::vector<ScoredResource> resources_;

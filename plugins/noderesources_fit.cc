@@ -23,14 +23,19 @@ struct AskedForFit final : StateEntry {
 };
 
 // An amount too large to be exact as a double exceeds what any node has left.
-void reject_short(double asked, const NodeColumns::OfResource& column, std::vector<std::uint8_t>& rejects) {
+void reject_short(double asked, const NodeColumns::OfResource& column, const Rows& rows, std::uint8_t* rejects) {
   const double* allocatable = column.allocatable.data();
   const double* requested = column.requested.data();
-  std::uint8_t* rejected = rejects.data();
-  const std::size_t nodes = rejects.size();
-  for (std::size_t index = 0; index < nodes; ++index) {
+  const std::size_t size = rows.size();
+  if (!rows.are_all()) {
+    for (std::size_t row = 0; row < size; ++row) {
+      if (asked > allocatable[rows[row]] - requested[rows[row]]) rejects[row] = 1;
+    }
+    return;
+  }
+  for (std::size_t index = 0; index < size; ++index) {  // without branches, to be vectorised
     const std::uint8_t is_short = asked > allocatable[index] - requested[index] ? 1 : 0;
-    rejected[index] |= is_short;
+    rejects[index] |= is_short;
   }
 }
 
@@ -138,18 +143,22 @@ Status NodeResourcesFit::rejection(bool unresolvable) const {
   return {unresolvable ? Code::unresolvable : Code::unschedulable, std::move(reasons)};
 }
 
-bool NodeResourcesFit::filter_all(CycleState& state, const Pod&, const Snapshot& snapshot,
-                                  std::vector<std::uint8_t>& rejects) {
+bool NodeResourcesFit::filter_rows(CycleState& state, const Pod&, const Snapshot& snapshot, const Rows& rows,
+                                   std::uint8_t* rejects) {
   const auto* asked = state.read<Asked>();
   if (asked == nullptr || !asked->amount.scalar.empty()) return false;
   const NodeColumns& columns = snapshot.columns();
-  rejects = columns.full();
   const std::array amounts = {asked->amount.milli_cpu, asked->amount.memory, asked->amount.ephemeral_storage};
+  const auto column_of = [&columns](std::size_t i) -> const NodeColumns::OfResource& {
+    return columns.of(static_cast<NodeColumns::Resource>(i));
+  };
   for (std::size_t i = 0; i < amounts.size(); ++i) {
-    if (amounts[i] <= 0) continue;
-    const NodeColumns::OfResource& column = columns.of(static_cast<NodeColumns::Resource>(i));
-    if (column.inexact != 0) return false;
-    reject_short(static_cast<double>(amounts[i]), column, rejects);
+    if (amounts[i] > 0 && column_of(i).inexact != 0) return false;
+  }
+  const std::uint8_t* full = columns.full().data();
+  for (std::size_t row = 0; row < rows.size(); ++row) rejects[row] |= full[rows[row]];
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    if (amounts[i] > 0) reject_short(static_cast<double>(amounts[i]), column_of(i), rows, rejects);
   }
   return true;
 }
@@ -169,13 +178,13 @@ Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& no
   return {};
 }
 
-bool NodeResourcesFit::score_all(CycleState& state, const Pod&, const Snapshot& snapshot,
-                                 std::vector<std::int32_t>& scores) {
+bool NodeResourcesFit::score_rows(CycleState& state, const Pod&, const Snapshot& snapshot, const Rows& rows,
+                                  std::int32_t* scores) {
   const auto* asked = state.read<AskedForFit>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kWithDefaults);
   if (!columns.are_exact()) return false;
-  berth::score_all(arguments_.strategy, columns, scores);
+  berth::score_rows(arguments_.strategy, columns, rows, scores);
   return true;
 }
 

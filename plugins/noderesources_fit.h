@@ -36,13 +36,13 @@ class NodeResourcesFit final : public PreFilterPlugin,
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
-  bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                  std::vector<std::uint8_t>& rejects) override;
+  bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                   std::uint8_t* rejects) override;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                 std::vector<std::int32_t>& scores) override;
+  bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                  std::int32_t* scores) override;
 
  private:
   bool is_ignored(const std::string& resource) const;

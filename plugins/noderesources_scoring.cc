@@ -187,7 +187,7 @@ std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, con
   return static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
 }
 
-void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int32_t>& scores) {
+void score_rows(const ScoringStrategy& strategy, const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
   const auto left = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); };
   const auto used = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); };
   std::array<double, kWhole + 1> line{};
@@ -195,14 +195,14 @@ void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std:
     return mean_interpolated(fill, weights, line);
   };
   switch (strategy.type) {
-    case ScoringStrategy::Type::least_allocated: return columns.score_all(left, scores);
-    case ScoringStrategy::Type::most_allocated: return columns.score_all(used, scores);
+    case ScoringStrategy::Type::least_allocated: return columns.score_rows(rows, left, scores);
+    case ScoringStrategy::Type::most_allocated: return columns.score_rows(rows, used, scores);
     case ScoringStrategy::Type::requested_to_capacity_ratio: break;
   }
   for (std::size_t i = 0; i < line.size(); ++i) {
     line[i] = static_cast<double>(interpolate(strategy.shape, static_cast<std::int64_t>(i)));
   }
-  columns.score_all(on_line, scores);
+  columns.score_rows(rows, on_line, scores);
 }
 
 }  // namespace berth

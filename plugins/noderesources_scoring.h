@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/cache/cache.h"
+#include "core/framework/declarations.h"
 
 namespace berth {
 
@@ -46,7 +47,7 @@ std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector
                                                bool with_defaults);
 Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
 
-// The same for all nodes of a snapshot, from its columns.
+// The same for many nodes of a snapshot, from its columns.
 class FillColumns {
  public:
   struct OfNode {
@@ -58,15 +59,15 @@ class FillColumns {
               const std::vector<std::int64_t>& asked, bool with_defaults);
   // False if a resource that counts has no column, or one with inexact amounts.
   bool are_exact() const { return exact_; }
-  // Calls score_one(fill, weights) for every node, with arrays that have one element per resource. Without branches in
-  // score_one the compiler vectorises the loop over nodes.
+  // Calls score_one(fill, weights) for each row, with arrays that have one element per resource. Without branches in
+  // score_one the compiler vectorises the loop over all nodes.
   template <class ScoreOne>
-  void score_all(ScoreOne score_one, std::vector<std::int32_t>& scores) const {
+  void score_rows(const Rows& rows, ScoreOne score_one, std::int32_t* scores) const {
     switch (number_) {
-      case 0: return score_each<0>(score_one, scores);
-      case 1: return score_each<1>(score_one, scores);
-      case 2: return score_each<2>(score_one, scores);
-      default: return score_each<NodeColumns::kResources>(score_one, scores);
+      case 0: return score_each<0>(rows, score_one, scores);
+      case 1: return score_each<1>(rows, score_one, scores);
+      case 2: return score_each<2>(rows, score_one, scores);
+      default: return score_each<NodeColumns::kResources>(rows, score_one, scores);
     }
   }
 
@@ -81,18 +82,23 @@ class FillColumns {
   };
   using Sources = std::array<Source, NodeColumns::kResources>;
   template <std::size_t N, class ScoreOne>
-  void score_each(ScoreOne score_one, std::vector<std::int32_t>& scores) const {
+  void score_each(const Rows& rows, ScoreOne score_one, std::int32_t* scores) const {
     const Sources sources = sources_;
     std::array<double, N> weights{};
     for (std::size_t i = 0; i < N; ++i) weights[i] = sources[i].weight;
-    std::int32_t* const score = scores.data();
-    for (std::size_t index = 0; index < scores.size(); ++index) {
+    const auto score_at = [&](std::size_t index) {
       std::array<OfNode, N> fill{};
       for (std::size_t i = 0; i < N; ++i) {
         const Source& source = sources[i];
         fill[i] = {source.allocatable[index], source.used[index] + source.asked, source.reciprocal[index]};
       }
-      score[index] = score_one(fill, weights);
+      return score_one(fill, weights);
+    };
+    const std::size_t size = rows.size();
+    if (rows.are_all()) {
+      for (std::size_t index = 0; index < size; ++index) scores[index] = score_at(index);
+    } else {
+      for (std::size_t row = 0; row < size; ++row) scores[row] = score_at(rows[row]);
     }
   }
   void add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
@@ -105,6 +111,6 @@ class FillColumns {
 // 0..100. `asked`: requests_by_resource().
 std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, const std::vector<std::int64_t>& asked,
                       bool with_defaults);
-void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int32_t>& scores);
+void score_rows(const ScoringStrategy& strategy, const FillColumns& columns, const Rows& rows, std::int32_t* scores);
 
 }  // namespace berth

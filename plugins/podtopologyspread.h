@@ -45,6 +45,7 @@ class PodTopologySpread final : public PreFilterPlugin,
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
   bool reads_labels(const Pod& pod, const Snapshot& snapshot) const override;
   void begin_sums(CycleState& state, const Pod& pod, Domains& domains) override;
+  bool is_idle(const CycleState& state, const Pod& pod, const Snapshot& snapshot) const override;
   bool sums_hold(const CycleState& state, const Pod& pod) const override;
   void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) override;
   void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,

@@ -60,6 +60,10 @@ void PodTopologySpread::begin_sums(CycleState& state, const Pod& pod, Domains& d
   state.write(std::move(score));
 }
 
+bool PodTopologySpread::is_idle(const CycleState& state, const Pod&, const Snapshot&) const {
+  return state.read<Spread>()->constraints.empty() && state.read<SpreadScore>()->constraints.empty();
+}
+
 bool PodTopologySpread::sums_hold(const CycleState& state, const Pod& pod) const {
   const auto& hard = state.read<Spread>()->constraints;
   const auto& soft = state.read<SpreadScore>()->constraints;

@@ -22,7 +22,7 @@ class TaintToleration final : public FilterPlugin,
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
   std::string_view name() const override { return kName; }
-  Reads reads(const Pod&, Point) const override { return Reads::node; }
+  Reads reads(const Pod&, Point) const override { return Reads::node_object; }
   bool tells_apart(const Pod& a, const Pod& b) const override { return a.tolerations != b.tolerations; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;

@@ -42,32 +42,31 @@ class Snapshot {
   bool has_images() const { return has_images_; }
   // The index in nodes(); nodes().size(): no such node.
   std::size_t index_of(std::string_view node) const;
-  // Nodes were added, removed or reordered. `from`: the old index by new index, kNew for a node that is new.
-  struct Move {
-    static constexpr std::size_t kNew = static_cast<std::size_t>(-1);
-    std::vector<std::size_t> from;
-    std::vector<std::pair<std::size_t, std::shared_ptr<const NodeInfo>>> gone;  // by old index
-  };
-  // The log of changes of nodes(), oldest first: the last changes_kept(), with at most kMovesKept moves. changes_made()
-  // counts all, including those no longer kept.
+  // The log of changes of nodes(), oldest first: the last changes_kept(). It starts again from nothing when the nodes
+  // are numbered afresh. changes_made() counts all, including those no longer kept.
   struct Change {
     enum class Kind : std::uint8_t {
       replaced,  // nodes()[index] has a new state, or is another node
       came,      // a node was appended, at `index`
       went,      // the last node, at `index`, was removed
-      moved,     // see Move
     };
     std::size_t index = 0;
     std::shared_ptr<const NodeInfo> before;  // replaced, went
-    std::shared_ptr<const Move> move;        // moved
     Kind kind = Kind::replaced;
   };
   // Each change holds the node's previous state. A reader that is behind by more than a quarter of the nodes does
   // better to read all of them.
   std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 4, 64, 1024); }
-  static constexpr std::size_t kMovesKept = 8;
   const std::deque<Change>& changes() const { return changes_; }
   std::int64_t changes_made() const { return changes_made_; }
+  // The same of those changes after which another object, or none, is at `index`: what is placed on a node changes far
+  // more often.
+  struct ObjectChange {
+    std::size_t index = 0;
+    Change::Kind kind = Change::Kind::replaced;
+  };
+  const std::deque<ObjectChange>& object_changes() const { return object_changes_; }
+  std::int64_t object_changes_made() const { return object_changes_made_; }
   // Pods on nodes with any term of affinity or anti-affinity to pods.
   std::int64_t pods_with_affinity() const { return pods_with_affinity_; }
 
@@ -77,15 +76,18 @@ class Snapshot {
   KeyIndex::Index number_of(std::string_view node) const;  // kNone: no such node
   void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t index);
+  void begin_log();
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
   mutable std::optional<NodeColumns> columns_;
   std::deque<Change> changes_;
   std::int64_t changes_made_ = 0;
-  std::size_t moves_ = 0;  // in changes_
+  std::deque<ObjectChange> object_changes_;
+  std::int64_t object_changes_made_ = 0;
   std::int64_t pods_with_affinity_ = 0;
   // By name: the node's number in the cache, which stays when its index changes. By that number: the index.
   KeyIndex numbers_;
-  std::vector<std::size_t> index_by_number_;  // Move::kNew: no node
+  static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> index_by_number_;  // kNoIndex: no node
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;
   std::size_t loosened_ = 0;  // how often nodes came, went or changed their zone since the order was Cache::order()

@@ -48,10 +48,8 @@ bool Cache::loosen(Snapshot& snapshot) const {
 
 // Nodes keep their states; those that changed are replaced afterwards.
 void Cache::rearrange(Snapshot& snapshot) const {
-  constexpr std::size_t kNew = Snapshot::Move::kNew;
+  constexpr std::size_t kNew = Snapshot::kNoIndex;
   const std::vector<Index> ordered = order();
-  auto move = std::make_shared<Snapshot::Move>();
-  move->from.reserve(ordered.size());
   std::vector<std::shared_ptr<const NodeInfo>> nodes;
   nodes.reserve(ordered.size());
   std::vector<std::size_t> index_by_number(entries_.size(), kNew);
@@ -62,17 +60,13 @@ void Cache::rearrange(Snapshot& snapshot) const {
     const bool may_differ = from != kNew && snapshot.nodes_[from] != entry.info;
     if (may_differ && snapshot.nodes_[from]->name() != entry.name) from = kNew;
     index_by_number[number] = nodes.size();
-    move->from.push_back(from);
-    nodes.push_back(from == kNew ? entry.info : std::exchange(snapshot.nodes_[from], nullptr));
-  }
-  for (std::size_t index = 0; index < snapshot.nodes_.size(); ++index) {
-    if (snapshot.nodes_[index] != nullptr) move->gone.emplace_back(index, std::move(snapshot.nodes_[index]));
+    nodes.push_back(from == kNew ? entry.info : snapshot.nodes_[from]);
   }
   snapshot.nodes_ = std::move(nodes);
   snapshot.columns_.reset();
   snapshot.numbers_ = nodes_;
   snapshot.index_by_number_ = std::move(index_by_number);
-  snapshot.note({0, nullptr, std::move(move), Snapshot::Change::Kind::moved});
+  snapshot.begin_log();
   snapshot.structure_ = structure_;
   snapshot.loosened_ = 0;
 }
@@ -104,7 +98,7 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
     take_images(*entry.info);
     if (node == entry.info) continue;
     if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
-    std::shared_ptr<const NodeInfo> dropped = snapshot.note({at, std::exchange(node, entry.info), nullptr});
+    std::shared_ptr<const NodeInfo> dropped = snapshot.note({at, std::exchange(node, entry.info)});
     if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
   }
   snapshot.has_images_ = !images_.empty();

@@ -13,7 +13,7 @@ const NodeInfo* Snapshot::find(std::string_view node) const {
 KeyIndex::Index Snapshot::number_of(std::string_view node) const {
   return numbers_.find(node, [&](KeyIndex::Index each) {
     const std::size_t index = index_by_number_[each];
-    return index != Move::kNew && nodes_[index]->name() == node;
+    return index != kNoIndex && nodes_[index]->name() == node;
   });
 }
 
@@ -28,46 +28,58 @@ NodeColumns& Snapshot::columns() const {
 }
 
 std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
-  if (change.kind == Change::Kind::moved) ++moves_;
+  const bool is_object = change.kind != Change::Kind::replaced || change.before->node != nodes_[change.index]->node;
+  if (is_object) {
+    object_changes_.push_back({change.index, change.kind});
+    ++object_changes_made_;
+    if (object_changes_.size() > changes_kept()) object_changes_.pop_front();
+  }
   changes_.push_back(std::move(change));
   ++changes_made_;
   std::shared_ptr<const NodeInfo> dropped;
-  while (changes_.size() > changes_kept() || moves_ > kMovesKept) {
-    if (changes_.front().kind == Change::Kind::moved) --moves_;
+  while (changes_.size() > changes_kept()) {
     dropped = std::move(changes_.front().before);
     changes_.pop_front();
   }
   return dropped;
 }
 
+// Whoever follows the log finds itself too far behind.
+void Snapshot::begin_log() {
+  changes_.clear();
+  ++changes_made_;
+  object_changes_.clear();
+  ++object_changes_made_;
+}
+
 // A node that is not there yet; `number`: its own in the cache.
 void Snapshot::add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node) {
   const std::size_t index = nodes_.size();
-  if (number >= index_by_number_.size()) index_by_number_.resize(number + 1, Move::kNew);
+  if (number >= index_by_number_.size()) index_by_number_.resize(number + 1, kNoIndex);
   index_by_number_[number] = index;
   // A node that went while its pods remained is still in the index that rearrange() took over.
   const auto is_number = [number](KeyIndex::Index other) { return other == number; };
   if (numbers_.find(node->name(), is_number) == KeyIndex::kNone) numbers_.insert(node->name(), number);
   if (columns_) columns_->add_last(*node);
   nodes_.push_back(std::move(node));
-  note({index, nullptr, nullptr, Change::Kind::came});
+  note({index, nullptr, Change::Kind::came});
 }
 
 // The last node moves to its index.
 void Snapshot::take(std::size_t index) {
   const KeyIndex::Index number = number_of(nodes_[index]->name());
   numbers_.erase(nodes_[index]->name(), [number](KeyIndex::Index other) { return other == number; });
-  index_by_number_[number] = Move::kNew;
+  index_by_number_[number] = kNoIndex;
   const std::size_t end = nodes_.size() - 1;
   std::shared_ptr<const NodeInfo> last = nodes_[end];
   if (index < end) {
     index_by_number_[number_of(last->name())] = index;
     if (columns_) columns_->set(index, *nodes_[index], *last);
-    note({index, std::exchange(nodes_[index], last), nullptr});
+    note({index, std::exchange(nodes_[index], last)});
   }
   if (columns_) columns_->take_last(*last);
   nodes_.pop_back();
-  note({end, std::move(last), nullptr, Change::Kind::went});
+  note({end, std::move(last), Change::Kind::went});
 }
 
 }  // namespace berth

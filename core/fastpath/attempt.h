@@ -1,5 +1,5 @@
-// FastAttempt: the steps of one decision, as a fast evaluator takes them, and decide(), which runs them from Filter to
-// the chosen node. FleetScan::Attempt is for the first pod of a class, ClassView::Attempt for the following ones.
+// FastAttempt: the steps of one decision, as the fast path takes them, and decide(), which runs them from Filter to the
+// chosen node.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,6 @@ namespace declined {
 inline constexpr std::string_view kNothingToJudge = "no plugin filters, or none scores";
 inline constexpr std::string_view kFewerNodes = "the profile looks at a part of the nodes";
 inline constexpr std::string_view kNothingDeclared = "no plugin declares what Filter or Score reads";
-inline constexpr std::string_view kSums = "a plugin sums over nodes, which takes a view of the class";
-inline constexpr std::string_view kTotals = "weights so large that totals need 64 bits";
 inline constexpr std::string_view kPreFilter = "PreFilter rejected the pod or named the nodes";
 inline constexpr std::string_view kNominated = "pods are nominated to a node that an undeclared Filter has to judge";
 inline constexpr std::string_view kBroke = "a plugin failed or scored out of range";

@@ -17,8 +17,9 @@ ClassView::EquivalenceKeys ClassView::equivalence_keys_of(const Framework& frame
   return keys;
 }
 
-ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys)
-    : framework_(framework), keys_(std::move(keys)), pod_(pod) {
+ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys, ObjectAnswers& answers,
+                     ViewScratch& scratch)
+    : framework_(framework), answers_(answers), scratch_(scratch), keys_(std::move(keys)), pod_(pod) {
   if (keys_.empty()) pod_.shape = {};  // only what is tracked may depend on the manifest
   for (const auto& entry : framework_.filters()) {
     const auto key = keys_.find(entry.name);
@@ -45,21 +46,19 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   if (undeclared_.all) return declined::kNothingDeclared;
   const auto& changes = snapshot.changes();
   const auto behind = snapshot.changes_made() - changes_made_;
-  bool holds = begun_ && behind <= static_cast<std::int64_t>(changes.size()) &&
-               std::all_of(summing_.begin(), summing_.end(),
-                           [this](const SummingPlugin* plugin) { return plugin->sums_hold(state_, pod_); });
+  bool holds = begun_ && behind <= static_cast<std::int64_t>(changes.size()) && sums_hold(snapshot);
   if (holds && behind > 0 && snapshot.has_images()) {
     // The spread of an image depends on the number of nodes.
     holds = std::all_of(changes.end() - behind, changes.end(),
                         [](const auto& each) { return each.kind == Snapshot::Change::Kind::replaced; });
   }
-  tracked_.clear();
-  holds = holds && note_tracked_changes(snapshot);
+  scratch_.tracked.clear();
+  holds = holds && note_tracked_changes(snapshot) && follow_object_answers(snapshot);
   if (!holds) {
     pod_ = pod;  // the objects of the previous one may have changed
     if (keys_.empty()) pod_.shape = {};
     begun_ = begin(snapshot);
-  } else if (behind > 0 || !tracked_.empty()) {
+  } else if (behind > 0 || !scratch_.tracked.empty()) {
     begun_ = catch_up(snapshot);
     why_not_begun_ = declined::kBroke;
   }
@@ -67,9 +66,16 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   return begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
 }
 
+bool ClassView::sums_hold(const Snapshot& snapshot) const {
+  return std::all_of(summing_.begin(), summing_.end(), [&](const SummingPlugin* plugin) {
+    const bool was_idle = std::find(active_.begin(), active_.end(), plugin) == active_.end();
+    return plugin->sums_hold(state_, pod_) && (!was_idle || plugin->is_idle(state_, pod_, snapshot));
+  });
+}
+
 bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
   return std::all_of(framework_.filters().begin(), framework_.filters().end(), [&](const auto& entry) {
-    return !tracked_plugins_.test(entry.number) || entry.tracking->changed(state_, snapshot, tracked_);
+    return !tracked_plugins_.test(entry.number) || entry.tracking->changed(state_, snapshot, scratch_.tracked);
   });
 }
 
@@ -99,120 +105,142 @@ bool ClassView::ask_class(const Snapshot& snapshot) {
   return true;
 }
 
+// The answers of plugins that read nodes' objects alone are shared with other classes.
+bool ClassView::take_object_answers(const Snapshot& snapshot) {
+  auto kept = std::make_shared<Pod>(pod_);
+  kept->shape = {};
+  object_filters_.assign(framework_.filters().size(), {});
+  object_scores_.assign(framework_.scores().size(), {});
+  for (std::size_t place = 0; place < object_filters_.size(); ++place) {
+    const auto& entry = framework_.filters()[place];
+    if (!filters(entry) || entry.plugin->reads(pod_, Point::filter) != Reads::node_object) continue;
+    object_filters_[place].answer = answers_.of_filter(place, kept);
+  }
+  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
+    const auto& entry = framework_.scores()[place];
+    if (!scores(entry) || entry.plugin->reads(pod_, Point::score) != Reads::node_object) continue;
+    object_scores_[place].answer = answers_.of_score(place, kept);
+  }
+  // The first call takes note of what is the same for all nodes, the second one finds no difference.
+  follow_object_answers(snapshot);
+  if (!follow_object_answers(snapshot)) return false;
+  note_shape();
+  return true;
+}
+
+// False: a plugin failed, or what was the same for all nodes is so no longer, or the other way round.
+bool ClassView::follow_object_answers(const Snapshot& snapshot) {
+  bool holds = true;
+  const auto note = [&holds](OfObjects& of) {
+    holds = holds && of.was_uniform == of.answer->uniform && (!of.was_uniform || of.was_same == of.answer->same);
+    of.was_uniform = of.answer->uniform;
+    of.was_same = of.answer->same;
+  };
+  for (std::size_t place = 0; place < object_filters_.size(); ++place) {
+    OfObjects& of = object_filters_[place];
+    if (of.answer == nullptr) continue;
+    if (!answers_.follow_filter(place, *of.answer, state_, pod_, snapshot)) return false;
+    note(of);
+  }
+  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
+    OfObjects& of = object_scores_[place];
+    if (of.answer == nullptr) continue;
+    if (!answers_.follow_score(place, *of.answer, state_, pod_, snapshot)) return false;
+    note(of);
+  }
+  return holds;
+}
+
+// Whether nodes can have different traits.
+void ClassView::note_shape() {
+  most_own_ = 0;
+  normalizing_ = 0;
+  one_group_ = active_.empty();
+  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
+    const auto& entry = framework_.scores()[place];
+    if (!scores(entry)) continue;
+    if (entry.normalizing == nullptr) {
+      most_own_ += ScorePlugin::kMaxScore * entry.weight;
+    } else {
+      ++normalizing_;
+      one_group_ = one_group_ && object_scores_[place].answer != nullptr && object_scores_[place].was_uniform;
+    }
+  }
+  one_group_ = one_group_ && most_own_ <= Ranks::kMostScore;
+}
+
 bool ClassView::begin(const Snapshot& snapshot) {
   why_not_begun_ = declined::kBroke;
   if (!ask_class(snapshot)) return false;
-  is_changed_.assign(snapshot.nodes().size(), 0);
-  candidates_.reset(snapshot.nodes().size());
-  rejected_.reset(snapshot.nodes().size());
   with_nominated_.clear();
   domains_ = Domains();
-  for (SummingPlugin* plugin : summing_) plugin->begin_sums(state_, pod_, domains_);
-  for (const auto& node : snapshot.nodes()) sum(*node, 1);
-  return regroup(snapshot);
+  active_.clear();
+  for (SummingPlugin* plugin : summing_) {
+    plugin->begin_sums(state_, pod_, domains_);
+    if (!plugin->is_idle(state_, pod_, snapshot)) active_.push_back(plugin);
+  }
+  if (!active_.empty()) {
+    for (const auto& node : snapshot.nodes()) sum(*node, 1);
+  }
+  return take_object_answers(snapshot) && regroup(snapshot);
 }
 
 void ClassView::sum(const NodeInfo& node, std::int64_t times) {
+  if (active_.empty()) return;
   domains_.count(*node.node, times);
-  for (SummingPlugin* plugin : summing_) plugin->sum(state_, pod_, node, times, domains_);
+  for (SummingPlugin* plugin : active_) plugin->sum(state_, pod_, node, times, domains_);
 }
 
 // Judges all nodes again; the sums stay.
 bool ClassView::regroup(const Snapshot& snapshot) {
   domains_.recount(snapshot);
-  for (std::size_t index = 0; index < snapshot.nodes().size(); ++index) {
-    if (!judge(static_cast<Candidates::Index>(index), snapshot)) return false;
-  }
-  return true;
-}
-
-void ClassView::follow_move(const Snapshot::Move& move) {
-  for (const auto& [index, node] : move.gone) {
-    if (is_changed_[index] == 0) sum(*node, -1);
-  }
-  std::vector<std::uint8_t> is_changed(move.from.size());
-  changed_.clear();
-  for (std::size_t index = 0; index < move.from.size(); ++index) {
-    is_changed[index] = move.from[index] == Snapshot::Move::kNew ? 1 : is_changed_[move.from[index]];
-    if (is_changed[index] != 0) changed_.push_back(index);
-  }
-  is_changed_ = std::move(is_changed);
-  candidates_.move(move.from);
-  rejected_.move(move.from);
-  with_nominated_.clear();
+  ranks_.reset(snapshot.nodes().size());
+  if (tells_why_) rejected_.reset(snapshot.nodes().size());
+  return judge(Rows::all(snapshot.nodes().size()), snapshot);
 }
 
 void ClassView::follow_last(const Snapshot::Change& change) {
   if (change.kind == Snapshot::Change::Kind::came) {
-    changed_.push_back(change.index);
-  } else if (is_changed_[change.index] != 0) {
-    std::erase(changed_, change.index);
+    scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
+  } else if (scratch_.is_changed[change.index] != 0) {
+    std::erase(scratch_.changed, static_cast<Ranks::Index>(change.index));
   } else {
     sum(*change.before, -1);
   }
   const std::size_t nodes = change.kind == Snapshot::Change::Kind::came ? change.index + 1 : change.index;
-  is_changed_.resize(nodes, 1);
-  candidates_.resize(nodes);
-  rejected_.resize(nodes);
+  scratch_.is_changed.resize(nodes, 1);
+  ranks_.resize(nodes);
+  if (tells_why_) rejected_.resize(nodes);
   with_nominated_.erase(change.index);
 }
 
 // For each changed node the sums lose its state at the last update and gain its current one.
 bool ClassView::catch_up(const Snapshot& snapshot) {
   const auto& changes = snapshot.changes();
-  changed_.clear();
+  std::vector<Ranks::Index>& changed = scratch_.changed;
+  changed.clear();
+  scratch_.is_changed.resize(ranks_.size(), 0);  // all 0 between calls
   for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
-    switch (change->kind) {
-      case Snapshot::Change::Kind::moved: follow_move(*change->move); break;
-      case Snapshot::Change::Kind::came:
-      case Snapshot::Change::Kind::went: follow_last(*change); break;
-      case Snapshot::Change::Kind::replaced:
-        if (std::exchange(is_changed_[change->index], 1) != 0) break;
-        changed_.push_back(change->index);
-        sum(*change->before, -1);
+    if (change->kind != Snapshot::Change::Kind::replaced) {
+      follow_last(*change);
+    } else if (std::exchange(scratch_.is_changed[change->index], 1) == 0) {
+      changed.push_back(static_cast<Ranks::Index>(change->index));
+      ranks_.prefetch(static_cast<Ranks::Index>(change->index));
+      sum(*change->before, -1);
     }
   }
-  for (const std::size_t index : changed_) {
-    is_changed_[index] = 0;
+  for (const Ranks::Index index : changed) {
+    scratch_.is_changed[index] = 0;
     sum(*snapshot.nodes()[index], 1);
   }
   if (domains_.is_stale()) return regroup(snapshot);
-  changed_.insert(changed_.end(), tracked_.begin(), tracked_.end());
-  return std::all_of(changed_.begin(), changed_.end(),
-                     [&](std::size_t index) { return judge(static_cast<Candidates::Index>(index), snapshot); });
+  for (const std::size_t index : scratch_.tracked) changed.push_back(static_cast<Ranks::Index>(index));
+  return judge(Rows::at(changed), snapshot);
 }
 
-// Adds the node to its group, or removes it when a plugin that depends on the node alone rejects it.
-bool ClassView::judge(Candidates::Index index, const Snapshot& snapshot) {
-  const NodeInfo& node = *snapshot.nodes()[index];
-  for (const auto& entry : framework_.filters()) {
-    if (sums(entry) || state_.skip_filter.test(entry.number) || undeclared_.filter.test(entry.number)) continue;
-    entry.count();
-    Status status = entry.plugin->filter(state_, pod_, node);
-    if (status.is_success()) continue;
-    if (!status.is_rejected()) return false;
-    candidates_.take(index);
-    rejected_.set(index, std::move(status).with_plugin(entry.name));
-    return true;
-  }
-  key_.clear();
-  std::int64_t own = 0;
-  for (const auto& entry : framework_.scores()) {
-    if (sums(entry) || state_.skip_score.test(entry.number) || undeclared_.own.test(entry.number)) continue;
-    std::int64_t score = 0;
-    entry.count();
-    if (!entry.plugin->score(state_, pod_, node, score).is_success()) return false;
-    if (entry.normalizing != nullptr) {
-      key_.push_back(score);
-      continue;
-    }
-    if (score < 0 || score > ScorePlugin::kMaxScore) return false;
-    own += score * entry.weight;
-  }
-  for (const SummingPlugin* plugin : summing_) plugin->add_traits(state_, pod_, node, domains_, key_);
-  candidates_.put(index, key_, own);
-  rejected_.clear(index);
-  return true;
+std::size_t ClassView::bytes() const {
+  constexpr std::size_t kRest = 4096;  // the pod, what plugins keep in the state
+  return kRest + ranks_.bytes() + (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
 }
 
 }  // namespace berth

@@ -1,13 +1,14 @@
 // ClassView: the feasibility and scores of all nodes for one class of pods, kept between pods. A decision updates it
 // for the nodes that changed, and compares groups of nodes instead of nodes.
 //
-//   node changed ─▶ sums of SummingPlugins ─▶ Filter of the others ─▶ group (its traits) and own score ─▶ Candidates
+//   node changed ─▶ sums of SummingPlugins ─▶ Filter of the others ─▶ group (its traits) and own score ─▶ Ranks
 //   object changed ─▶ TrackingPlugins name the nodes ─▶ as if those nodes had changed
 //   decision     ─▶ per group: Filter by sums ─▶ per group: Score, normalize ─▶ the best own scores of the best groups
 //                   undeclared plugins, if any: on nodes by descending total, until the best one is certain
 //
-// Every result comes from the plugins' own filter(), score() and normalize(), called for a node that changed or for one
-// node of a group. The decision equals that of schedule_pod() without an evaluator, the seeded draw included.
+// Every result comes from the plugins' own filter(), score() and normalize(), or their batches, called for nodes that
+// changed or for one node of a group. The decision equals that of schedule_pod() without an evaluator, the seeded draw
+// included.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,10 @@
 #include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/fastpath/attempt.h"
-#include "core/fastpath/candidates.h"
+#include "core/fastpath/object_answers.h"
+#include "core/fastpath/ranks.h"
 #include "core/fastpath/undeclared.h"
+#include "core/fastpath/view_scratch.h"
 #include "core/framework/framework.h"
 #include "core/framework/node_statuses.h"
 #include "core/random.h"
@@ -36,11 +39,16 @@ class ClassView {
   using EquivalenceKeys = std::map<std::string, std::optional<std::string>>;
   static EquivalenceKeys equivalence_keys_of(const Framework& framework, const Pod& pod);
 
-  ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys);
+  // `answers`, `scratch`: shared with other views of the framework; they outlive it.
+  ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys, ObjectAnswers& answers,
+            ViewScratch& scratch);
   bool is_of(const Framework& framework, const Pod& pod, const EquivalenceKeys& keys, bool with_labels) const;
 
   // Updates the view for a pod of the class. Not empty: why the plain path has to decide for the pod.
   std::string_view follow(const Snapshot& snapshot, const Pod& pod);
+
+  // Bytes of memory, about.
+  std::size_t bytes() const;
 
   // One attempt of a pod of the class, after follow(). During its lifetime nodes that are infeasible because of the
   // pods nominated to them are no candidates.
@@ -57,7 +65,7 @@ class ClassView {
     std::size_t unasked() const override { return unasked_; }
     std::optional<Rejection> rejection() override;
     bool fits(std::size_t index) override;
-    std::size_t only() const override { return view_.alike_.front().any; }
+    std::size_t only() const override { return scratch_.alike.front().any; }
     // Runs Filter of each TrackingPlugin for the pod itself.
     bool settle_on(std::size_t index) override;
     bool score() override;
@@ -73,8 +81,9 @@ class ClassView {
     bool judge_all();
     bool find_one_of_each();
     void drop_empty();
-    bool is_feasible(Candidates::Index index) const;
-    void hold_back(Candidates::Index index, Status status);
+    void number_alike();
+    bool is_feasible(Ranks::Index index) const;
+    void hold_back(Ranks::Index index, Status status);
     bool counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const;
     Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t index) const;
     bool asks_in_order() const;
@@ -88,6 +97,7 @@ class ClassView {
     std::int64_t& score_at(std::size_t alike, std::size_t plugin) const;
 
     ClassView& view_;
+    ViewScratch& scratch_;
     Undeclared& undeclared_;
     const NodeQuery& query_;
     CycleState& own_state_;
@@ -108,28 +118,63 @@ class ClassView {
   bool sums(const Entry& entry) const {
     return entry.summing != nullptr && !undeclared_.own.test(entry.number);
   }
+  // A plugin that reads nodes' objects alone, and what it says.
+  struct OfObjects {
+    std::shared_ptr<ObjectAnswer> answer;  // null: does not take part, or reads more
+    bool was_uniform = false;              // when the view was begun
+    std::int32_t was_same = 0;
+  };
+  bool sums_hold(const Snapshot& snapshot) const;
   bool note_tracked_changes(const Snapshot& snapshot);
-  void follow_move(const Snapshot::Move& move);
   void follow_last(const Snapshot::Change& change);
   bool begin(const Snapshot& snapshot);
   bool ask_class(const Snapshot& snapshot);
+  bool take_object_answers(const Snapshot& snapshot);
+  bool follow_object_answers(const Snapshot& snapshot);
+  void note_shape();
   void sum(const NodeInfo& node, std::int64_t times);
   bool catch_up(const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
-  bool judge(Candidates::Index index, const Snapshot& snapshot);
+  template <class Entry>
+  bool filters(const Entry& entry) const {
+    return !sums(entry) && !state_.skip_filter.test(entry.number) && !undeclared_.filter.test(entry.number);
+  }
+  template <class Entry>
+  bool scores(const Entry& entry) const {
+    return !sums(entry) && !state_.skip_score.test(entry.number) && !undeclared_.own.test(entry.number);
+  }
+  bool judge(const Rows& rows, const Snapshot& snapshot);
+  bool filter_rows(const Rows& rows, const Snapshot& snapshot);
+  bool score_rows(const Rows& rows, const Snapshot& snapshot);
+  bool ask_scores(std::size_t place, const Rows& rows, const Snapshot& snapshot, std::vector<std::int32_t>& scores);
+  bool place_rows(const Rows& rows, const Snapshot& snapshot);
+  // What the own scores of a group's nodes are, besides their ranks.
+  std::int64_t beyond_ranks(Ranks::Number group) const;
+  Ranks::Number group_of(std::size_t row, const NodeInfo& node);
+  // The status of the first plugin that rejects the node; success when none does. SummingPlugins are not asked.
+  Status why_rejected(std::size_t index, const Snapshot& snapshot);
+  bool tell_why(const Rows& rows, const Snapshot& snapshot);
 
   const Framework& framework_;
+  ObjectAnswers& answers_;
+  ViewScratch& scratch_;
   EquivalenceKeys keys_;
   Pod pod_;                     // one of the class
   PluginBits tracked_plugins_;  // TrackingPlugins that have a key for the pod
   UndeclaredPlugins undeclared_;
   std::vector<SummingPlugin*> summing_;  // declared
+  std::vector<SummingPlugin*> active_;   // of those, the ones that are not idle
   bool begun_ = false;
   std::string_view why_not_begun_;
   CycleState state_;  // as written by PreFilter and PreScore of declared plugins
   Domains domains_;
-  Candidates candidates_;
-  NodeStatuses rejected_;  // the nodes that are no candidates
+  std::vector<OfObjects> object_filters_, object_scores_;  // by place in the framework's list
+  std::int64_t most_own_ = 0;                              // the highest sum of own scores
+  std::size_t normalizing_ = 0;                            // plugins whose scores are in the groups' keys
+  bool one_group_ = false;                                 // all nodes have the same traits
+  Ranks ranks_;
+  bool tells_why_ = false;
+  NodeStatuses rejected_;  // while tells_why_: the nodes that are not ranked
   // Filter of a node with the pods nominated to it, valid while it depends on that node alone.
   struct WithNominated {
     std::int64_t generation = -1;  // of the node
@@ -138,47 +183,6 @@ class ClassView {
   };
   std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by index
   std::int64_t changes_made_ = 0;
-  // A group with a feasible node.
-  struct Alike {
-    const Candidates::Key* key = nullptr;
-    Candidates::Group* group = nullptr;
-    std::size_t size = 0;       // feasible nodes, as far as is known
-    Candidates::Index any = 0;  // one of them
-    std::int64_t total = 0;     // without the nodes' own scores
-  };
-  struct HeldBack {
-    Candidates::Index index = 0;
-    Candidates::Key key;
-    std::int64_t score = 0;
-    Status status;
-  };
-  struct Refused {
-    const Candidates::Group* group = nullptr;
-    Status status;
-  };
-  // Kept to avoid allocations. Of an attempt:
-  std::vector<HeldBack> held_back_;
-  std::vector<Refused> refused_;            // by SummingPlugins
-  std::vector<Alike> alike_;                // a group's number is its index here; kNone: not feasible
-  std::vector<AlikeNodes> alike_nodes_;     // empty except during PreScore
-  std::vector<std::int64_t> alike_scores_;  // normalized, by Alike and Score plugin
-  std::vector<const Candidates::Indices*> best_;
-  // All feasible nodes and their totals, when undeclared plugins score all of them.
-  Undeclared::Indices nodes_;
-  std::vector<std::int64_t> totals_;
-  // Nodes with equal totals: one bucket of a group, and the end of the group's buckets.
-  struct Bucket {
-    std::int64_t of_group = 0;
-    Candidates::Buckets::const_iterator bucket, end;
-    std::int64_t total() const { return of_group + bucket->first; }
-  };
-  std::vector<Bucket> by_total_;
-  // Of an update:
-  std::vector<std::size_t> changed_;
-  std::vector<std::size_t> tracked_;      // indices
-  std::vector<std::uint8_t> is_changed_;  // by index
-  Candidates::Key key_;
-  std::vector<NodeScore> scratch_;
 };
 
 }  // namespace berth

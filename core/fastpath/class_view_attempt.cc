@@ -1,6 +1,6 @@
 // Filter of one attempt on a view.
 #include <algorithm>
-#include <functional>
+#include <utility>
 
 #include "core/fastpath/class_view.h"
 
@@ -8,26 +8,27 @@ namespace berth {
 
 ClassView::Attempt::Attempt(ClassView& view, Undeclared& undeclared, const NodeQuery& query)
     : view_(view),
+      scratch_(view.scratch_),
       undeclared_(undeclared),
       query_(query),
       own_state_(query.state),
       pod_(query.pod),
       snapshot_(query.snapshot),
       nominator_(nominator_of(query)) {
-  view_.alike_.clear();
-  view_.refused_.clear();
+  scratch_.alike.clear();
+  scratch_.refused.clear();
   undeclared_.begin_without();
 }
 
 ClassView::Attempt::~Attempt() {
-  for (const HeldBack& each : view_.held_back_) view_.candidates_.put(each.index, each.key, each.score);
-  view_.held_back_.clear();
+  for (const auto& each : scratch_.held_back) view_.ranks_.put(each.index, view_.ranks_.group(each.key), each.score);
+  scratch_.held_back.clear();
 }
 
-void ClassView::Attempt::hold_back(Candidates::Index index, Status status) {
-  view_.held_back_.push_back(
-      {index, view_.candidates_.key_of(index), view_.candidates_.score_of(index), std::move(status)});
-  view_.candidates_.take(index);
+void ClassView::Attempt::hold_back(Ranks::Index index, Status status) {
+  Ranks& ranks = view_.ranks_;
+  scratch_.held_back.push_back({index, ranks.key_of(ranks.group_of(index)), ranks.score_of(index), std::move(status)});
+  ranks.take(index);
 }
 
 // Runs PreFilter of these plugins on the pod's own state.
@@ -90,8 +91,8 @@ bool ClassView::Attempt::hold_back_nominated() {
   for (const auto& [node, pods] : nominator_.by_node()) {
     const std::size_t at = counts(pods) ? snapshot_.index_of(node) : snapshot_.nodes().size();
     if (at == snapshot_.nodes().size()) continue;
-    const auto index = static_cast<Candidates::Index>(at);
-    if (!view_.candidates_.contains(index)) continue;
+    const auto index = static_cast<Ranks::Index>(at);
+    if (!view_.ranks_.contains(index)) continue;
     if (undeclared_.filters()) return decline(declined::kNominated);  // the trial would need both states
     Status status = filter_with(pods, at);
     if (status.is_success()) continue;
@@ -103,62 +104,79 @@ bool ClassView::Attempt::hold_back_nominated() {
 
 // Filter of SummingPlugins, for one node of each group.
 bool ClassView::Attempt::filter_groups() {
-  for (auto& [key, group] : view_.candidates_.groups()) {
-    const NodeInfo& node = *snapshot_.nodes()[group.any()];
-    group.number = static_cast<std::uint32_t>(view_.alike_.size());
+  Ranks& ranks = view_.ranks_;
+  for (const Ranks::Number group : ranks.groups()) {
+    const Ranks::Index any = ranks.any_of(group);
+    bool fits = true;
     for (const auto& entry : view_.framework_.filters()) {
       if (!view_.sums(entry) || view_.state_.skip_filter.test(entry.number)) continue;
       entry.count();
-      Status status = entry.plugin->filter(view_.state_, pod_, node);
-      if (status.is_success()) continue;
+      Status status = entry.plugin->filter(view_.state_, pod_, *snapshot_.nodes()[any]);
+      fits = status.is_success();
+      if (fits) continue;
       if (!status.is_rejected()) return false;
-      view_.refused_.push_back({&group, std::move(status).with_plugin(entry.name)});
-      group.number = Candidates::Group::kNone;
+      scratch_.refused.push_back({group, std::move(status).with_plugin(entry.name)});
       break;
     }
-    if (group.number == Candidates::Group::kNone) continue;
-    view_.alike_.push_back({&key, &group, group.size, group.any(), 0});
-    feasible_ += group.size;
+    if (fits) scratch_.alike.push_back({group, ranks.size_of(group), any, view_.beyond_ranks(group)});
   }
+  number_alike();
   return true;
 }
 
+void ClassView::Attempt::number_alike() {
+  scratch_.alike_of.assign(view_.ranks_.number_end(), Ranks::kNone);
+  feasible_ = 0;
+  for (std::size_t i = 0; i < scratch_.alike.size(); ++i) {
+    scratch_.alike_of[scratch_.alike[i].group] = static_cast<std::uint32_t>(i);
+    feasible_ += scratch_.alike[i].size;
+  }
+}
+
 // As far as is known: undeclared Filters may not have judged the node yet.
-bool ClassView::Attempt::is_feasible(Candidates::Index index) const {
-  const Candidates::Group* group = view_.candidates_.group_of(index);
-  return group != nullptr && group->number != Candidates::Group::kNone && !undeclared_.is_rejected(index);
+bool ClassView::Attempt::is_feasible(Ranks::Index index) const {
+  const Ranks& ranks = view_.ranks_;
+  return ranks.contains(index) && scratch_.alike_of[ranks.group_of(index)] != Ranks::kNone &&
+         !undeclared_.is_rejected(index);
 }
 
 // Undeclared Filters, for every node that the other plugins accept.
 bool ClassView::Attempt::judge_all() {
   judged_all_ = true;
-  for (Alike& each : view_.alike_) each.size = 0;
+  for (auto& each : scratch_.alike) each.size = 0;
   const std::size_t nodes = snapshot_.nodes().size();
   for (std::size_t turn = 0; turn < nodes; ++turn) {
-    const auto index = static_cast<Candidates::Index>((start_ + turn) % nodes);
+    const auto index = static_cast<Ranks::Index>((start_ + turn) % nodes);
     if (!is_feasible(index)) continue;
     bool fits = false;
     if (!undeclared_.judge(index, fits)) return false;
     if (!fits) continue;
-    Alike& alike = view_.alike_[view_.candidates_.group_of(index)->number];
+    auto& alike = scratch_.alike[scratch_.alike_of[view_.ranks_.group_of(index)]];
     if (alike.size++ == 0) alike.any = index;
   }
   drop_empty();
   return true;
 }
 
-// The same, in each group only until a node is feasible: normalized scores depend on which groups are left.
+// The same, in each group only until a node is feasible, the best first: normalized scores depend on which groups are
+// left.
 bool ClassView::Attempt::find_one_of_each() {
-  for (Alike& each : view_.alike_) {
+  const Ranks& ranks = view_.ranks_;
+  std::vector<ViewScratch::Ranked>& nodes = scratch_.by_total;
+  nodes.clear();
+  for (Ranks::Index index = 0; index < snapshot_.nodes().size(); ++index) {
+    if (is_feasible(index)) nodes.push_back({ranks.score_of(index), index});
+  }
+  std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.total > b.total; });
+  for (auto& each : scratch_.alike) each.size = 0;
+  for (const auto& each : nodes) {
+    auto& alike = scratch_.alike[scratch_.alike_of[ranks.group_of(each.index)]];
+    if (alike.size > 0) continue;
     bool fits = false;
-    for (const auto& [score, indices] : each.group->by_score) {
-      for (auto index = indices.begin(); index != indices.end() && !fits; ++index) {
-        if (!undeclared_.judge(*index, fits)) return false;
-        if (fits) each.any = *index;
-      }
-      if (fits) break;
-    }
-    if (!fits) each.size = 0;
+    if (!undeclared_.judge(each.index, fits)) return false;
+    if (!fits) continue;
+    alike.size = ranks.size_of(alike.group);
+    alike.any = each.index;
   }
   drop_empty();
   return true;
@@ -166,13 +184,8 @@ bool ClassView::Attempt::find_one_of_each() {
 
 // Removes groups without a feasible node.
 void ClassView::Attempt::drop_empty() {
-  for (const Alike& each : view_.alike_) each.group->number = Candidates::Group::kNone;
-  std::erase_if(view_.alike_, [](const Alike& each) { return each.size == 0; });
-  feasible_ = 0;
-  for (std::size_t i = 0; i < view_.alike_.size(); ++i) {
-    view_.alike_[i].group->number = static_cast<std::uint32_t>(i);
-    feasible_ += view_.alike_[i].size;
-  }
+  std::erase_if(scratch_.alike, [](const auto& each) { return each.size == 0; });
+  number_alike();
 }
 
 bool ClassView::Attempt::filter(std::size_t start, bool all) {
@@ -214,14 +227,24 @@ bool ClassView::Attempt::looks_at_one_node() const {
 
 std::optional<Rejection> ClassView::Attempt::rejection() {
   if (!asks_in_order()) return std::nullopt;
-  Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
-  NodeStatuses& statuses = rejection.node_statuses;
-  for (const Refused& refused : view_.refused_) {
-    for (const auto& [score, indices] : refused.group->by_score) {
-      for (const Candidates::Index index : indices) statuses.set(index, refused.status);
+  if (!std::exchange(view_.tells_why_, true)) {
+    view_.rejected_.reset(snapshot_.nodes().size());
+    if (!view_.tell_why(Rows::all(snapshot_.nodes().size()), snapshot_)) {
+      view_.tells_why_ = false;
+      return std::nullopt;
     }
   }
-  for (const HeldBack& each : view_.held_back_) statuses.set(each.index, each.status);
+  Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
+  NodeStatuses& statuses = rejection.node_statuses;
+  if (!scratch_.refused.empty()) {
+    std::vector<const Status*> of_group(view_.ranks_.number_end());
+    for (const auto& refused : scratch_.refused) of_group[refused.group] = &refused.status;
+    for (Ranks::Index index = 0; index < snapshot_.nodes().size(); ++index) {
+      const Status* why = view_.ranks_.contains(index) ? of_group[view_.ranks_.group_of(index)] : nullptr;
+      if (why != nullptr) statuses.set(index, *why);
+    }
+  }
+  for (const auto& each : scratch_.held_back) statuses.set(each.index, each.status);
   for (const auto& [index, status] : undeclared_.rejected()) statuses.set(index, status);
   // With the pods nominated to a node the reasons for its rejection may be different.
   for (const auto& [node, pods] : nominator_.by_node()) {
@@ -236,7 +259,7 @@ std::optional<Rejection> ClassView::Attempt::rejection() {
 }
 
 bool ClassView::Attempt::fits(std::size_t index) {
-  const auto node = static_cast<Candidates::Index>(index);
+  const auto node = static_cast<Ranks::Index>(index);
   bool fits = false;
   return is_feasible(node) && undeclared_.judge(node, fits) && fits;
 }

@@ -1,5 +1,6 @@
 // Score of one attempt on a view, and the choice of a node.
 #include <algorithm>
+#include <limits>
 
 #include "core/fastpath/class_view.h"
 
@@ -8,38 +9,42 @@ namespace berth {
 // The nodes of all feasible groups by descending total.
 class ClassView::Attempt::ByTotal final : public NodesByTotal {
  public:
-  explicit ByTotal(ClassView& view) : heap_(view.by_total_) {
-    heap_.clear();
-    for (const Alike& each : view.alike_) push(each.total, each.group->by_score.begin(), each.group->by_score.end());
+  explicit ByTotal(const Attempt& attempt) : scratch_(attempt.scratch_) {
+    auto& heap = scratch_.by_total;
+    heap.clear();
+    const Ranks& ranks = attempt.view_.ranks_;
+    for (Ranks::Index index = 0; index < ranks.size(); ++index) {
+      if (!attempt.is_feasible(index)) continue;
+      const auto& alike = scratch_.alike[scratch_.alike_of[ranks.group_of(index)]];
+      heap.push_back({alike.total + ranks.score_of(index), index});
+    }
+    std::make_heap(heap.begin(), heap.end(), is_lower);
   }
   bool next(std::int64_t& total, Indices& nodes) override {
-    if (heap_.empty()) return false;
-    std::pop_heap(heap_.begin(), heap_.end(), is_lower);
-    const Bucket top = heap_.back();
-    heap_.pop_back();
-    total = top.total();
-    nodes = {top.bucket->second.data(), top.bucket->second.size()};
-    push(top.of_group, std::next(top.bucket), top.end);
+    auto& heap = scratch_.by_total;
+    if (heap.empty()) return false;
+    total = heap.front().total;
+    scratch_.top.clear();
+    while (!heap.empty() && heap.front().total == total) {
+      scratch_.top.push_back(heap.front().index);
+      std::pop_heap(heap.begin(), heap.end(), is_lower);
+      heap.pop_back();
+    }
+    nodes = scratch_.top;
     return true;
   }
 
  private:
-  static bool is_lower(const Bucket& a, const Bucket& b) { return a.total() < b.total(); }
-  void push(std::int64_t of_group, Candidates::Buckets::const_iterator bucket,
-            Candidates::Buckets::const_iterator end) {
-    if (bucket == end) return;
-    heap_.push_back({of_group, bucket, end});
-    std::push_heap(heap_.begin(), heap_.end(), is_lower);
-  }
-  std::vector<Bucket>& heap_;
+  static bool is_lower(const ViewScratch::Ranked& a, const ViewScratch::Ranked& b) { return a.total < b.total; }
+  ViewScratch& scratch_;
 };
 
 // PreScore of SummingPlugins.
 bool ClassView::Attempt::pre_score() {
   CycleState& state = view_.state_;
-  std::vector<AlikeNodes>& nodes = view_.alike_nodes_;
+  std::vector<AlikeNodes>& nodes = scratch_.alike_nodes;
   nodes.clear();
-  for (const Alike& alike : view_.alike_) nodes.push_back({snapshot_.nodes()[alike.any], alike.size});
+  for (const auto& alike : scratch_.alike) nodes.push_back({snapshot_.nodes()[alike.any], alike.size});
   bool done = true;
   for (const auto& entry : view_.framework_.pre_scores()) {
     if (!view_.sums(entry)) continue;
@@ -77,14 +82,14 @@ bool ClassView::Attempt::score() {
   if (undeclared_.filters() && !judged_all_) {
     const bool sums = sums_score();
     if (sums ? !judge_all() : normalizes() && !find_one_of_each()) return false;
-    if (view_.alike_.empty()) return true;
+    if (scratch_.alike.empty()) return true;
     if (sums && !pre_score()) return false;
   }
   const auto& framework = view_.framework_;
-  const std::vector<Alike>& all = view_.alike_;
-  view_.scratch_.resize(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) view_.scratch_[i].node = snapshot_.nodes()[all[i].any]->name();
-  view_.alike_scores_.assign(all.size() * framework.scores().size(), 0);
+  const auto& all = scratch_.alike;
+  scratch_.normalizing.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) scratch_.normalizing[i].node = snapshot_.nodes()[all[i].any]->name();
+  scratch_.alike_scores.assign(all.size() * framework.scores().size(), 0);
   for (std::size_t plugin = 0; plugin < framework.scores().size(); ++plugin) {
     if (!score_groups(plugin)) return false;
   }
@@ -103,12 +108,15 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
   std::size_t in_key = 0;
   for (std::size_t i = 0; i < plugin; ++i) {
     const auto& other = view_.framework_.scores()[i];
-    if (is_asked(other) && !view_.sums(other) && other.normalizing != nullptr) ++in_key;
+    if (view_.scores(other) && other.normalizing != nullptr) ++in_key;
   }
-  std::vector<NodeScore>& scores = view_.scratch_;
-  std::vector<Alike>& all = view_.alike_;
+  const auto raw_score = [&](Ranks::Number group) -> std::int64_t {
+    return view_.one_group_ ? view_.object_scores_[plugin].was_same : view_.ranks_.key_of(group)[in_key];
+  };
+  std::vector<NodeScore>& scores = scratch_.normalizing;
+  auto& all = scratch_.alike;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    scores[i].score = summing ? 0 : (*all[i].key)[in_key];
+    scores[i].score = summing ? 0 : raw_score(all[i].group);
     if (!summing) continue;
     entry.count();
     const NodeInfo& node = *snapshot_.nodes()[all[i].any];
@@ -125,47 +133,52 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
 
 // Undeclared Score of all feasible nodes, and each node's total.
 bool ClassView::Attempt::score_undeclared() {
-  const auto& candidates = view_.candidates_;
-  view_.nodes_.clear();
-  view_.totals_.clear();
+  const Ranks& ranks = view_.ranks_;
+  scratch_.nodes.clear();
+  scratch_.totals.clear();
   for (std::size_t turn = 0; turn < snapshot_.nodes().size(); ++turn) {
-    const auto index = static_cast<Candidates::Index>((start_ + turn) % snapshot_.nodes().size());
+    const auto index = static_cast<Ranks::Index>((start_ + turn) % snapshot_.nodes().size());
     if (!is_feasible(index)) continue;
-    view_.nodes_.push_back(index);
-    view_.totals_.push_back(view_.alike_[candidates.group_of(index)->number].total + candidates.score_of(index));
+    scratch_.nodes.push_back(index);
+    scratch_.totals.push_back(scratch_.alike[scratch_.alike_of[ranks.group_of(index)]].total + ranks.score_of(index));
   }
-  return undeclared_.score_all(view_.nodes_, view_.totals_);
+  return undeclared_.score_all(scratch_.nodes, scratch_.totals);
 }
 
 std::int64_t& ClassView::Attempt::score_at(std::size_t alike, std::size_t plugin) const {
-  return view_.alike_scores_[alike * view_.framework_.scores().size() + plugin];
+  return scratch_.alike_scores[alike * view_.framework_.scores().size() + plugin];
 }
 
 bool ClassView::Attempt::choose(Random& random, std::optional<std::size_t>& chosen) {
-  if (view_.alike_.empty()) return true;
+  if (scratch_.alike.empty()) return true;
   if (undeclared_.filters() || undeclared_.scores()) return choose_with_undeclared(random, chosen);
-  const auto best_of = [](const Alike& alike) { return alike.total + alike.group->by_score.begin()->first; };
-  std::int64_t best = best_of(view_.alike_.front());
-  for (const Alike& alike : view_.alike_) best = std::max(best, best_of(alike));
-  std::vector<const Candidates::Indices*>& equal = view_.best_;
-  equal.clear();
+  Ranks& ranks = view_.ranks_;
+  std::int64_t best = std::numeric_limits<std::int64_t>::min();
   std::size_t ties = 0;
-  for (const Alike& alike : view_.alike_) {
-    if (best_of(alike) != best) continue;
-    equal.push_back(&alike.group->by_score.begin()->second);
-    ties += equal.back()->size();
+  scratch_.best.clear();
+  for (const auto& alike : scratch_.alike) {
+    const Ranks::Best of_group = ranks.best_of(alike.group);
+    const std::int64_t total = alike.total + of_group.score;
+    if (total < best) continue;
+    if (total > best) {
+      best = total;
+      ties = 0;
+      scratch_.best.clear();
+    }
+    ties += of_group.nodes;
+    scratch_.best.push_back(alike.group);
   }
   const std::size_t drawn = ties == 1 ? 0 : random.below(ties);
-  chosen = nth_index(equal, drawn, static_cast<Candidates::Index>(start_));
+  chosen = ranks.nth_best(scratch_.best, drawn, static_cast<Ranks::Index>(start_));
   return true;
 }
 
 bool ClassView::Attempt::choose_with_undeclared(Random& random, std::optional<std::size_t>& chosen) {
   if (undeclared_.needs_all()) {
-    chosen = undeclared_.draw_best(view_.nodes_, view_.totals_, random);
+    chosen = undeclared_.draw_best(scratch_.nodes, scratch_.totals, random);
     return true;
   }
-  ByTotal by_total(view_);
+  ByTotal by_total(*this);
   if (!undeclared_.find_best(by_total, start_, random, chosen)) return false;
   if (!undeclared_.filters() || judged_all_) return true;
   unasked_ = left_ - undeclared_.asked();
@@ -184,9 +197,9 @@ bool ClassView::Attempt::tell(std::vector<Framework::PluginScores>& per_plugin, 
   }
   for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
     const std::size_t at = (start_ + turn) % nodes.size();
-    const auto index = static_cast<Candidates::Index>(at);
+    const auto index = static_cast<Ranks::Index>(at);
     if (!is_feasible(index)) continue;
-    const std::size_t alike = view_.candidates_.group_of(index)->number;
+    const std::size_t alike = scratch_.alike_of[view_.ranks_.group_of(index)];
     if (!settle_on(at)) return false;
     auto mine = per_plugin.begin();
     std::int64_t total = 0;

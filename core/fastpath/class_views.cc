@@ -8,58 +8,103 @@
 
 namespace berth {
 
+std::size_t ClassCounts::place(std::size_t hash, std::size_t row) {
+  // Other bits for each row, well mixed (the multiplier of SplitMix64).
+  const std::uint64_t mixed = (static_cast<std::uint64_t>(hash) + row) * 0xBF58476D1CE4E5B9u;
+  return static_cast<std::size_t>(mixed >> 40) % kWidth;
+}
+
+std::uint8_t ClassCounts::of(std::size_t hash) const {
+  std::uint8_t least = 255;
+  for (std::size_t row = 0; row < kRows; ++row) least = std::min(least, counts_[row][place(hash, row)]);
+  return least;
+}
+
+std::uint8_t ClassCounts::add(std::size_t hash) {
+  constexpr std::size_t kHalvedAfter = 8 * kWidth;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    std::uint8_t& count = counts_[row][place(hash, row)];
+    if (count < 255) ++count;
+  }
+  if (++added_ == kHalvedAfter) {
+    added_ = 0;
+    for (auto& row : counts_) {
+      for (std::uint8_t& count : row) count /= 2;
+    }
+  }
+  return of(hash);
+}
+
 ClassViews::ClassOf ClassViews::class_of(const NodeQuery& query) {
   const auto& summing = query.framework.summing();
   const bool with_labels = std::any_of(summing.begin(), summing.end(), [&](const SummingPlugin* plugin) {
     return plugin->reads_labels(query.pod, query.snapshot);
   });
-  return {query.framework, query.pod, with_labels, ClassView::equivalence_keys_of(query.framework, query.pod)};
+  return {query.framework, query.pod, with_labels, ClassView::equivalence_keys_of(query.framework, query.pod),
+          hash_of_class(query.pod, with_labels)};
 }
 
-bool ClassViews::is_first(const ClassOf& of_pod) {
-  const auto& [framework, pod, with_labels, keys] = of_pod;
-  for (const Seen& each : seen_) {
-    if (each.framework == &framework && is_same_class(*each.pod, pod, with_labels)) return false;
-  }
-  for (const auto& view : views_) {
-    if (view->is_of(framework, pod, keys, with_labels)) return false;
-  }
-  auto first = std::make_shared<Pod>(pod);
-  first->shape = {};
-  seen_.push_front({&framework, std::move(first)});
-  if (seen_.size() > kSeen) seen_.pop_back();
-  return true;
+ClassViews::Kept* ClassViews::find(const ClassOf& of_pod) {
+  const auto [first, last] = by_hash_.equal_range(of_pod.hash);
+  const auto found = std::find_if(first, last, [&](const auto& each) {
+    return each.second->view->is_of(of_pod.framework, of_pod.pod, of_pod.keys, of_pod.with_labels);
+  });
+  return found == last ? nullptr : found->second;
 }
 
-ClassView& ClassViews::view_of(const ClassOf& of_pod) {
-  const auto& [framework, pod, with_labels, keys] = of_pod;
-  auto found = views_.begin();
-  while (found != views_.end() && !(*found)->is_of(framework, pod, keys, with_labels)) ++found;
-  if (found == views_.end()) {
-    if (views_.size() == kClasses) views_.pop_back();
-    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod, keys));
+ClassViews::Kept& ClassViews::make(const ClassOf& of_pod) {
+  ObjectAnswers& answers = answers_.try_emplace(&of_pod.framework, of_pod.framework).first->second;
+  auto kept = std::make_unique<Kept>();
+  kept->hash = of_pod.hash;
+  kept->view = std::make_unique<ClassView>(of_pod.framework, of_pod.pod, of_pod.keys, answers, scratch_);
+  by_hash_.emplace(of_pod.hash, kept.get());
+  views_.push_back(std::move(kept));
+  ++begun_;
+  return *views_.back();
+}
+
+void ClassViews::drop(std::size_t place) {
+  const auto [first, last] = by_hash_.equal_range(views_[place]->hash);
+  by_hash_.erase(std::find_if(first, last, [&](const auto& each) { return each.second == views_[place].get(); }));
+  bytes_ -= views_[place]->bytes;
+  std::swap(views_[place], views_.back());
+  views_.pop_back();
+}
+
+// Drops views: of a few that come next, and the newest, that which is asked for most seldom. Classes that come by in
+// turn have the same counts; then the newest goes, and the others still serve when their turn comes (TinyLFU; Einziger,
+// Friedman, Manes, ACM TOS 13 (4), 2017).
+void ClassViews::keep_within_bounds() {
+  constexpr std::size_t kSample = 8;
+  while (bytes_ > most_bytes_ && views_.size() > 1) {
+    std::size_t worst = views_.size() - 1;
+    for (std::size_t i = 0; i < std::min(kSample, views_.size()); ++i) {
+      hand_ = (hand_ + 1) % views_.size();
+      const std::uint8_t count = counts_.of(views_[hand_]->hash);
+      const std::uint8_t least = counts_.of(views_[worst]->hash);
+      if (count < least) worst = hand_;
+    }
+    drop(worst);
   }
-  std::rotate(views_.begin(), found, found + 1);
-  return *views_.front();
 }
 
 Evaluation ClassViews::evaluate(const NodeQuery& query) {
   if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
+  keep_within_bounds();  // not when a view was made: a rejection refers to it until the next pod
   const ClassOf of_pod = class_of(query);
-  // A view keeps track of what such a plugin reads, so that the next pod costs what changed. A scan would have to ask
-  // the plugin for nodes one by one, and leave nothing to the next pod.
-  const bool is_tracked =
-      std::any_of(of_pod.keys.begin(), of_pod.keys.end(), [](const auto& key) { return key.second.has_value(); });
-  if (is_first(of_pod) && first_ != nullptr && !is_tracked) {
-    Evaluation evaluation = first_->evaluate(query);
-    if (evaluation.outcome != Evaluation::Outcome::declined) return evaluation;
+  counts_.add(of_pod.hash);
+  Kept* kept = find(of_pod);
+  if (kept == nullptr) kept = &make(of_pod);
+  Evaluation evaluation;
+  if (const std::string_view why = kept->view->follow(query.snapshot, query.pod); !why.empty()) {
+    evaluation = Evaluation::decline(why);
+  } else {
+    ClassView::Attempt attempt(*kept->view, undeclared_, query);
+    evaluation = decide(attempt, query);
   }
-  ClassView& view = view_of(of_pod);
-  if (const std::string_view why = view.follow(query.snapshot, query.pod); !why.empty()) {
-    return Evaluation::decline(why);
-  }
-  ClassView::Attempt attempt(view, undeclared_, query);
-  return decide(attempt, query);
+  bytes_ -= std::exchange(kept->bytes, kept->view->bytes());
+  bytes_ += kept->bytes;
+  return evaluation;
 }
 
 }  // namespace berth

@@ -1,10 +1,15 @@
-// ClassViews: decides for pods of classes that were seen before, with a view for each of the classes used last.
+// ClassViews: decides for every pod by the view of its class. Views are found by a hash of the class, and kept within a
+// bound of memory: a class that is asked for more often keeps its view, and classes that come by in turn, more of them
+// than fit, do not drive each other out.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/fastpath/class_view.h"
@@ -12,15 +17,32 @@
 
 namespace berth {
 
-// For one scheduler, whose snapshot is always the same object. A class gets a view with its second pod, as many classes
-// have only one.
+// How often classes were asked for lately, about: a count-min sketch whose counts are halved now and then.
+class ClassCounts {
+ public:
+  // Counts one more, and returns the count.
+  std::uint8_t add(std::size_t hash);
+  std::uint8_t of(std::size_t hash) const;
+
+ private:
+  static constexpr std::size_t kRows = 2;
+  static constexpr std::size_t kWidth = 4096;
+  static std::size_t place(std::size_t hash, std::size_t row);
+  std::array<std::array<std::uint8_t, kWidth>, kRows> counts_{};
+  std::size_t added_ = 0;
+};
+
+// For one scheduler, whose snapshot is always the same object.
 class ClassViews final : public NodeEvaluator {
  public:
-  static constexpr std::size_t kClasses = 8;
-  static constexpr std::size_t kSeen = 16;
-  // `first`: decides for the first pod of a class; when it declines, or is null, the class gets its view at once.
-  explicit ClassViews(std::unique_ptr<NodeEvaluator> first) : first_(std::move(first)) {}
+  static constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  // Memory of all views, about; at least one is kept.
+  explicit ClassViews(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
   Evaluation evaluate(const NodeQuery& query) override;
+
+  std::size_t size() const { return views_.size(); }
+  std::size_t bytes() const { return bytes_; }
+  std::uint64_t begun() const { return begun_; }  // views that were made
 
  private:
   // A pod, and what else its class depends on.
@@ -29,20 +51,29 @@ class ClassViews final : public NodeEvaluator {
     const Pod& pod;
     bool with_labels = false;  // a plugin reads them
     ClassView::EquivalenceKeys keys;
+    std::size_t hash = 0;
+  };
+  struct Kept {
+    std::size_t hash = 0;
+    std::size_t bytes = 0;
+    std::unique_ptr<ClassView> view;
   };
   static ClassOf class_of(const NodeQuery& query);
-  // True when the class is not among those seen last.
-  bool is_first(const ClassOf& of_pod);
-  ClassView& view_of(const ClassOf& of_pod);
+  Kept* find(const ClassOf& of_pod);
+  Kept& make(const ClassOf& of_pod);
+  void keep_within_bounds();
+  void drop(std::size_t place);
 
-  struct Seen {
-    const Framework* framework = nullptr;
-    std::shared_ptr<const Pod> pod;  // without its manifest
-  };
-  std::unique_ptr<NodeEvaluator> first_;
-  std::vector<std::unique_ptr<ClassView>> views_;  // the one used last first
-  std::deque<Seen> seen_;                          // the last first
+  std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::uint64_t begun_ = 0;
+  ViewScratch scratch_;
   Undeclared undeclared_;
+  std::map<const Framework*, ObjectAnswers> answers_;
+  std::vector<std::unique_ptr<Kept>> views_;
+  std::unordered_multimap<std::size_t, Kept*> by_hash_;
+  ClassCounts counts_;
+  std::size_t hand_ = 0;  // where the search for a view to drop goes on
 };
 
 }  // namespace berth

@@ -1,10 +1,9 @@
 #include "core/fastpath/fast_path.h"
 
 #include "core/fastpath/class_views.h"
-#include "core/fastpath/fleet_scan.h"
 
 namespace berth {
 
-std::unique_ptr<NodeEvaluator> make_fast_path() { return std::make_unique<ClassViews>(std::make_unique<FleetScans>()); }
+std::unique_ptr<NodeEvaluator> make_fast_path() { return std::make_unique<ClassViews>(); }
 
 }  // namespace berth

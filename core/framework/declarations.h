@@ -6,8 +6,8 @@
 //   reads()            what the results of a point depend on, besides the pod's class
 //   tells_apart()      which pods get the same results although their classes differ
 //   accepts_all()      Filter accepts every node for this pod
-//   BatchFilterPlugin  Filter for all nodes in one call
-//   BatchScorePlugin   Score for all nodes in one call
+//   BatchFilterPlugin  Filter for many nodes in one call
+//   BatchScorePlugin   Score for many nodes in one call
 //   SummingPlugin      PreFilter and PreScore sum over all nodes; the sums can be updated node by node
 //   TrackingPlugin     PreFilter and Filter read other objects; the plugin knows which nodes a change affects
 //
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Pod;
 enum class Reads {
   anything,         // not declared: called again for every pod
   node,             // Filter, Score: the node and what is placed on it; PreFilter, PreScore: the class alone
+  node_object,      // the same, but of the node its object alone, whatever is placed on it
   node_and_images,  // the same, and the number of nodes while any has images
   sums,             // sums over all nodes; the plugin is a SummingPlugin
   objects,          // PreFilter, Filter: as `node`, and objects whose changes it reports; it is a TrackingPlugin
@@ -65,22 +67,40 @@ class Declarations {
   virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
 };
 
-// A Filter plugin that can evaluate all nodes at once, for example by Snapshot::columns().
+// The nodes that a batch is about, as rows of its results: all nodes of a snapshot, or those at some indices.
+class Rows {
+ public:
+  // Row and index are the same.
+  static Rows all(std::size_t nodes) { return {nullptr, nodes, true}; }
+  // The indices stay the caller's, and outlive the rows.
+  static Rows at(std::span<const std::uint32_t> indices) { return {indices.data(), indices.size(), false}; }
+  bool are_all() const { return all_; }
+  std::size_t size() const { return size_; }
+  std::size_t operator[](std::size_t row) const { return all_ ? row : indices_[row]; }
+
+ private:
+  Rows(const std::uint32_t* indices, std::size_t size, bool all) : indices_(indices), size_(size), all_(all) {}
+  const std::uint32_t* indices_;
+  std::size_t size_;
+  bool all_;
+};
+
+// A Filter plugin that can evaluate many nodes at once, for example by Snapshot::columns().
 class BatchFilterPlugin {
  public:
   virtual ~BatchFilterPlugin() = default;
-  // filter() for every node: sets `rejects`, which has as many elements as there are nodes, all 0, to 0 or 1 by node
-  // index. False when it cannot for this pod or these nodes; then filter() is called for each node.
-  virtual bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                          std::vector<std::uint8_t>& rejects) = 0;
+  // filter() for each row: sets rejects[row], which is 0 or 1, to 1 where it rejects the node, and leaves the others as
+  // they are. False, and nothing changed, when it cannot for this pod or these nodes; then filter() is called for each.
+  virtual bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                           std::uint8_t* rejects) = 0;
 };
 
-// The same for score(), before normalize().
+// The same for score(), before normalize(): sets scores[row].
 class BatchScorePlugin {
  public:
   virtual ~BatchScorePlugin() = default;
-  virtual bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                         std::vector<std::int32_t>& scores) = 0;
+  virtual bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                          std::int32_t* scores) = 0;
 };
 
 // Nodes that no plugin distinguishes except by their own scores.
@@ -103,6 +123,9 @@ class SummingPlugin {
   virtual bool reads_labels(const Pod& pod, const Snapshot& snapshot) const = 0;
   // Starts with the sums over no nodes. The plugin registers its topology keys with `domains`.
   virtual void begin_sums(CycleState& state, const Pod& pod, Domains& domains) = 0;
+  // After begin_sums(): true when sum() and add_traits() would do nothing for any of these nodes, so that they need not
+  // be called. Asked again for each pod of the class; when it turns false, the sums are rebuilt.
+  virtual bool is_idle(const CycleState& /*state*/, const Pod& /*pod*/, const Snapshot&) const { return false; }
   // False when an object other than nodes and pods on them has changed, so that the sums must be rebuilt.
   virtual bool sums_hold(const CycleState& state, const Pod& pod) const = 0;
   // Adds the node's contribution multiplied by `times`, 1 or -1.

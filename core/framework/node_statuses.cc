@@ -71,15 +71,6 @@ void NodeStatuses::clear(std::size_t index) {
   free_.push_back(kind);
 }
 
-void NodeStatuses::move(const std::vector<std::size_t>& from) {
-  std::vector<std::uint32_t> by_node(from.size(), kNone);
-  for (std::size_t index = 0; index < from.size(); ++index) {
-    if (from[index] != Snapshot::Move::kNew) by_node[index] = std::exchange(by_node_[from[index]], kNone);
-  }
-  for (std::size_t gone = 0; gone < by_node_.size(); ++gone) clear(gone);
-  by_node_ = std::move(by_node);
-}
-
 const Status* NodeStatuses::find(std::size_t index) const {
   const std::uint32_t kind = kind_of(index);
   return kind == kNone ? nullptr : &kinds_[kind].status;

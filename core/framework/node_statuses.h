@@ -28,8 +28,6 @@ class NodeStatuses {
   // Replaces the node's status.
   void set(std::size_t index, Status status);
   void clear(std::size_t index);
-  // Reorders the nodes: `from` has the old index for each new one, Snapshot::Move::kNew for a node without status.
-  void move(const std::vector<std::size_t>& from);
 
   // Null: the node was not rejected, or the index is out of range.
   const Status* find(std::size_t index) const;

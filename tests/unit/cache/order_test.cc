@@ -52,7 +52,10 @@ class CacheOrder : public ::testing::Test {
   std::map<Kind, int> follow() {
     std::map<Kind, int> kinds;
     const auto& changes = snapshot.changes();
-    for (auto each = changes.end() - (snapshot.changes_made() - changes_seen); each != changes.end(); ++each) {
+    numbered_anew = snapshot.changes_made() - changes_seen > static_cast<std::int64_t>(changes.size());
+    if (numbered_anew) seen = std::vector<std::shared_ptr<const NodeInfo>>(snapshot.nodes().size());
+    for (auto each = changes.end() - (numbered_anew ? 0 : snapshot.changes_made() - changes_seen);
+         each != changes.end(); ++each) {
       ++kinds[each->kind];
       switch (each->kind) {
         case Kind::replaced:
@@ -68,13 +71,6 @@ class CacheOrder : public ::testing::Test {
           EXPECT_EQ(seen.back() == nullptr ? each->before : seen.back(), each->before);
           seen.pop_back();
           break;
-        case Kind::moved: {
-          std::vector<std::shared_ptr<const NodeInfo>> moved;
-          for (const std::size_t from : each->move->from) {
-            moved.push_back(from == Snapshot::Move::kNew ? nullptr : seen[from]);
-          }
-          seen = std::move(moved);
-        }
       }
     }
     EXPECT_EQ(seen.size(), snapshot.nodes().size());
@@ -115,6 +111,7 @@ class CacheOrder : public ::testing::Test {
   std::set<std::string> names;
   std::vector<std::shared_ptr<const NodeInfo>> seen;
   std::int64_t changes_seen = 0;
+  bool numbered_anew = false;  // since then, as follow() found
 };
 
 TEST_F(CacheOrder, OfALargeFleetIsNotMadeAnewForANodeOrTwo) {
@@ -134,8 +131,8 @@ TEST_F(CacheOrder, IsMadeAnewOnceAnEighthCameOrWent) {
   for (int i = 0; i < 50; ++i) {
     add("new-" + std::to_string(i), 2);
     cache.update_snapshot(snapshot);
-    const std::map<Kind, int> kinds = follow();
-    if (!kinds.contains(Kind::moved)) continue;
+    static_cast<void>(follow());
+    if (!numbered_anew) continue;
     ++made_anew;
     EXPECT_EQ(order(), order_anew());
   }

@@ -27,35 +27,58 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {
   EXPECT_GT(volumes_from_view, rounds(30));
 }
 
-// Notes of which pods it was asked.
-class NotingEvaluator final : public NodeEvaluator {
- public:
-  explicit NotingEvaluator(std::vector<std::string>& pods) : pods_(pods) {}
-  Evaluation evaluate(const NodeQuery& query) override {
-    pods_.push_back(query.pod.metadata.name);
-    return Evaluation::decline("it only takes note");
-  }
-
- private:
-  std::vector<std::string>& pods_;
-};
-
-TEST_F(ClassViewTest, IsBegunByTheFirstPodWhoseVolumesItKeepsTrackOf) {
-  std::vector<std::string> scanned;
-  ClassViews views(std::make_unique<NotingEvaluator>(scanned));
-  cache.set_node(share(make_node("n1")));
-  cache.update_snapshot(handle.snapshot_of_test);
-  claim(1, false);
-  for (const char* name : {"plain", "with-volume", "with-volume-again", "plain-again"}) {
-    Pod pod = make_pod(name);
-    if (pod.metadata.name.starts_with("with")) {
-      pod.volumes.push_back({"disk", "claim-1", false, {}});
-    }
+class ClassViewsTest : public BothWays {
+ protected:
+  void decide(ClassViews& views, int number) {
+    const Pod pod = make_pod("p", resources({{"cpu", std::to_string(100 + number) + "m"}}));
     NodeSearch search{&handle.nominator_of_test, {}, 0, &random};
     CycleState state;
-    schedule_pod(*framework, state, pod, handle.snapshot_of_test, search, &views);
+    const ScheduleResult result = schedule_pod(*framework, state, pod, handle.snapshot_of_test, search, &views);
+    ASSERT_TRUE(result.status.is_success());
+    ASSERT_EQ(result.declined, "");
   }
-  EXPECT_EQ(scanned, std::vector<std::string>{"plain"});
+  void in_turn(ClassViews& views, int classes, int rounds) {
+    for (int i = 0; i < classes * rounds; ++i) decide(views, i % classes);
+  }
+  void SetUp() override {
+    BothWays::SetUp();
+    for (int i = 0; i < 10; ++i) cache.set_node(share(make_node("node-" + std::to_string(i))));
+    cache.update_snapshot(handle.snapshot_of_test);
+  }
+};
+
+TEST_F(ClassViewsTest, BeginsOneViewForEachClassHoweverManyThereAre) {
+  ClassViews views;
+  in_turn(views, 1000, 3);
+  EXPECT_EQ(views.begun(), 1000u);
+  EXPECT_EQ(views.size(), 1000u);
+}
+
+TEST_F(ClassViewsTest, KeepsItsViewsWithinTheMemoryItIsGiven) {
+  ClassViews views(100'000);
+  in_turn(views, 200, 3);
+  decide(views, 0);  // the bound is kept before a pod, not after it
+  EXPECT_LE(views.bytes(), 110'000u);
+  EXPECT_GT(views.size(), 10u);
+}
+
+TEST_F(ClassViewsTest, LetsMoreClassesThanFitInTurnUseWhatFits) {
+  ClassViews views(100'000);
+  in_turn(views, 40, 1);
+  const std::uint64_t before = views.begun();
+  in_turn(views, 40, 10);
+  EXPECT_LT(views.begun() - before, 250u) << "of 400: had the eldest view gone, each turn would begin one";
+}
+
+TEST_F(ClassViewsTest, KeepsTheViewOfAClassThatIsAskedForMoreOftenThanOthers) {
+  ClassViews views(100'000);
+  for (int i = 0; i < 20; ++i) decide(views, 7);
+  const std::uint64_t before = views.begun();
+  for (int i = 0; i < 100; ++i) {
+    decide(views, 100 + i);
+    decide(views, 7);
+  }
+  EXPECT_EQ(views.begun() - before, 100u);
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {

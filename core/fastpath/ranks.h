@@ -1,0 +1,113 @@
+// Ranks: the nodes that are feasible for one class of pods as far as each node can be judged alone, with a score of
+// their own, in groups of nodes that differ only in it. Answers which score is a group's best, and which nodes have it.
+//
+// A node costs two bytes, and four more where there are several groups. What is best is kept for blocks of 64 nodes and
+// for blocks of 64 blocks; a change makes those that the node is in stale, and they are looked at again when somebody
+// asks. So a placement costs a block, and to catch up with many costs the blocks that they are in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/recycled.h"
+
+namespace berth {
+
+class Ranks {
+ public:
+  using Index = std::uint32_t;                // in the snapshot
+  using Number = std::uint32_t;               // of a group
+  using Score = std::int16_t;                 // from 0
+  using Key = RecyclingVector<std::int64_t>;  // what the nodes of a group have in common
+  static constexpr Number kNone = static_cast<Number>(-1);
+  static constexpr std::int32_t kMostScore = std::numeric_limits<Score>::max();
+  struct Best {
+    Score score = -1;
+    std::uint32_t nodes = 0;  // that have it; 0: the group is empty
+  };
+
+  // Removes all; indices are below `nodes` from now on.
+  void reset(std::size_t nodes);
+  // Changes the number of indices. Removes nodes beyond it; new indices are in no group.
+  void resize(std::size_t nodes);
+  // The group of this key. A new one has no node yet: put() or fill() has to follow, and a group goes with its last
+  // node.
+  Number group(const Key& key);
+  // Adds a node, or moves it.
+  void put(Index index, Number group, Score score);
+  void take(Index index);
+  // After reset() and group(): all nodes at once. scores[index] below 0: the node is in no group. groups[index]: the
+  // others' groups; empty when there is one for all.
+  void fill(std::span<const Score> scores, std::span<const Number> groups);
+
+  std::size_t size() const { return scores_.size(); }  // as given to reset() or resize()
+  // The node is about to be asked about: many classes' ranks do not fit into a processor's caches.
+  void prefetch(Index index) const { __builtin_prefetch(&scores_[index]); }
+  bool contains(Index index) const { return scores_[index] >= 0; }
+  // Only for nodes that are contained.
+  Score score_of(Index index) const { return scores_[index]; }
+  Number group_of(Index index) const { return groups_of_.empty() ? only_group() : groups_of_[index]; }
+
+  // Groups with nodes, in no order; their numbers are below number_end().
+  std::size_t number_end() const { return groups_.size(); }
+  const std::vector<Number>& groups() const { return used_; }
+  std::size_t size_of(Number group) const { return groups_[group].size; }
+  const Key& key_of(Number group) const { return *groups_[group].key; }
+  Best best_of(Number group);
+  Index any_of(Number group);  // some node of the group
+  // The `n`th of all nodes that have the best score of one of these groups, from 0, in ascending order from `start` on
+  // and then from 0.
+  Index nth_best(std::span<const Number> groups, std::size_t n, Index start);
+  // Bytes of memory, about.
+  std::size_t bytes() const;
+
+ private:
+  static constexpr std::size_t kSide = 64;  // nodes in a block, blocks in a block of blocks
+  static constexpr std::size_t kFew = 256;  // a group that never had more nodes has no blocks: they are listed
+  static constexpr std::uint16_t kStale = 0xFFFF;
+  struct Block {
+    Score score = -1;
+    std::uint16_t nodes = kStale;
+  };
+  using Numbers = RecyclingMap<Key, Number>;
+  struct Group {
+    const Key* key = nullptr;  // null: unused
+    std::uint32_t size = 0;
+    std::uint32_t place = 0;  // in used_
+    Index any = 0;
+    bool has_any = false;
+    bool known = false;  // best
+    bool asked = false;  // by nth_best(), during the call
+    Best best;
+    std::vector<Index> few;     // while there are no blocks
+    std::vector<Block> blocks;  // empty: none
+    std::vector<Block> blocks_of_blocks;
+  };
+  static std::size_t divide(std::size_t count) { return (count + kSide - 1) / kSide; }
+  void note_change(Group& group, Index index);
+  void make_blocks(Number number);
+  void drop(Number number);
+  Number only_group() const { return used_.front(); }
+  void split();
+  void look_at(Number number, std::size_t block);
+  void look_at_block_of_blocks(Number number, std::size_t which);
+  Best find_best(Number number);
+  void begin_draw(std::span<const Number> groups);
+  std::size_t few_in(std::size_t first, std::size_t last) const;
+  std::size_t count_in_block(std::span<const Number> groups, std::size_t block) const;
+  std::size_t count_in_block_of_blocks(std::span<const Number> groups, std::size_t which) const;
+  std::size_t count_below(std::span<const Number> groups, Index end) const;
+  bool is_asked(Index index) const;
+
+  std::vector<Score> scores_;        // by index; -1: in no group
+  std::vector<Number> groups_of_;    // by index; empty while all are in one group
+  std::vector<Group> groups_;        // by number
+  std::vector<Number> used_, free_;  // numbers
+  RecyclingMap<Key, Number> numbers_;
+  std::vector<Index> few_best_;  // during nth_best(): of the groups without blocks, ascending
+};
+
+}  // namespace berth

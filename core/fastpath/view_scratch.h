@@ -1,0 +1,68 @@
+// ViewScratch: memory that views of classes need during one call only, and keep for the next to avoid allocations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/fastpath/ranks.h"
+#include "core/fastpath/undeclared.h"
+#include "core/framework/framework.h"
+
+namespace berth {
+
+// Of an update.
+struct UpdateScratch {
+  std::vector<Ranks::Index> changed;
+  std::vector<std::uint8_t> is_changed;  // by index
+  std::vector<std::size_t> tracked;      // indices
+  // By row of a batch:
+  std::vector<std::uint8_t> rejects;
+  std::vector<std::int32_t> scores;            // of one plugin
+  std::vector<std::int64_t> own;               // of all that do not normalize, weighted
+  std::vector<std::vector<std::int32_t>> raw;  // of those that do, by number among them
+  std::vector<Ranks::Score> ranks;
+  std::vector<Ranks::Number> groups;
+  Ranks::Key key;
+};
+
+// Of an attempt.
+struct ViewScratch : UpdateScratch {
+  // A group with a feasible node.
+  struct Alike {
+    Ranks::Number group = Ranks::kNone;
+    std::size_t size = 0;    // feasible nodes, as far as is known
+    Ranks::Index any = 0;    // one of them
+    std::int64_t total = 0;  // without the nodes' ranks
+  };
+  struct HeldBack {
+    Ranks::Index index = 0;
+    Ranks::Key key;
+    Ranks::Score score = 0;
+    Status status;
+  };
+  struct Refused {
+    Ranks::Number group = Ranks::kNone;
+    Status status;
+  };
+  struct Ranked {
+    std::int64_t total = 0;
+    Ranks::Index index = 0;
+  };
+  std::vector<HeldBack> held_back;
+  std::vector<Refused> refused;  // by SummingPlugins
+  std::vector<Alike> alike;
+  std::vector<std::uint32_t> alike_of;     // by group: its place in `alike`; Ranks::kNone: not feasible
+  std::vector<AlikeNodes> alike_nodes;     // empty except during PreScore
+  std::vector<std::int64_t> alike_scores;  // normalized, by Alike and Score plugin
+  std::vector<NodeScore> normalizing;
+  std::vector<Ranks::Number> best;
+  // All feasible nodes and their totals, when undeclared plugins score all of them.
+  Undeclared::Indices nodes;
+  std::vector<std::int64_t> totals;
+  // When undeclared plugins are asked by descending total: a heap, and the nodes at its top.
+  std::vector<Ranked> by_total;
+  Undeclared::Indices top;
+};
+
+}  // namespace berth
