@@ -1,6 +1,7 @@
 #include "core/fastpath/class_view.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/api/pod.h"
@@ -123,9 +124,7 @@ bool ClassView::take_object_answers(const Snapshot& snapshot) {
   }
   // The first call takes note of what is the same for all nodes, the second one finds no difference.
   follow_object_answers(snapshot);
-  if (!follow_object_answers(snapshot)) return false;
-  note_shape();
-  return true;
+  return follow_object_answers(snapshot) && note_shape();
 }
 
 // False: a plugin failed, or what was the same for all nodes is so no longer, or the other way round.
@@ -151,8 +150,8 @@ bool ClassView::follow_object_answers(const Snapshot& snapshot) {
   return holds;
 }
 
-// Whether nodes can have different traits.
-void ClassView::note_shape() {
+// Whether nodes can have different traits. False: own scores of so large weights need more than 32 bits.
+bool ClassView::note_shape() {
   most_own_ = 0;
   normalizing_ = 0;
   one_group_ = active_.empty();
@@ -167,6 +166,9 @@ void ClassView::note_shape() {
     }
   }
   one_group_ = one_group_ && most_own_ <= Ranks::kMostScore;
+  if (most_own_ <= std::numeric_limits<std::int32_t>::max()) return true;
+  why_not_begun_ = declined::kTotals;
+  return false;
 }
 
 bool ClassView::begin(const Snapshot& snapshot) {

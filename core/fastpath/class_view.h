@@ -131,7 +131,7 @@ class ClassView {
   bool ask_class(const Snapshot& snapshot);
   bool take_object_answers(const Snapshot& snapshot);
   bool follow_object_answers(const Snapshot& snapshot);
-  void note_shape();
+  bool note_shape();
   void sum(const NodeInfo& node, std::int64_t times);
   bool catch_up(const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
@@ -144,6 +144,8 @@ class ClassView {
     return !sums(entry) && !state_.skip_score.test(entry.number) && !undeclared_.own.test(entry.number);
   }
   bool judge(const Rows& rows, const Snapshot& snapshot);
+  bool rank(const Rows& rows, const Snapshot& snapshot);
+  bool keep_accepted();
   bool filter_rows(const Rows& rows, const Snapshot& snapshot);
   bool score_rows(const Rows& rows, const Snapshot& snapshot);
   bool ask_scores(std::size_t place, const Rows& rows, const Snapshot& snapshot, std::vector<std::int32_t>& scores);

@@ -8,8 +8,29 @@ namespace berth {
 
 // Ranks these nodes, or removes those that a plugin rejects. False: a plugin failed.
 bool ClassView::judge(const Rows& rows, const Snapshot& snapshot) {
-  return filter_rows(rows, snapshot) && score_rows(rows, snapshot) && place_rows(rows, snapshot) &&
-         (!tells_why_ || tell_why(rows, snapshot));
+  if (!filter_rows(rows, snapshot)) return false;
+  const bool ranked =
+      rows.are_all() && keep_accepted() ? rank(Rows::at(scratch_.changed), snapshot) : rank(rows, snapshot);
+  return ranked && (!tells_why_ || tell_why(rows, snapshot));
+}
+
+bool ClassView::rank(const Rows& rows, const Snapshot& snapshot) {
+  return score_rows(rows, snapshot) && place_rows(rows, snapshot);
+}
+
+// When few of all nodes are accepted, as by a node selector: makes them the rows. False: they are many.
+bool ClassView::keep_accepted() {
+  constexpr std::size_t kMany = 8;  // of so many nodes one
+  std::vector<std::uint8_t>& rejects = scratch_.rejects;
+  std::size_t rejected = 0;
+  for (const std::uint8_t each : rejects) rejected += each;
+  if ((rejects.size() - rejected) * kMany > rejects.size()) return false;
+  scratch_.changed.clear();
+  for (std::size_t index = 0; index < rejects.size(); ++index) {
+    if (rejects[index] == 0) scratch_.changed.push_back(static_cast<Ranks::Index>(index));
+  }
+  rejects.assign(scratch_.changed.size(), 0);
+  return true;
 }
 
 bool ClassView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
@@ -66,7 +87,7 @@ bool ClassView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& 
 
 bool ClassView::score_rows(const Rows& rows, const Snapshot& snapshot) {
   const std::vector<std::uint8_t>& rejects = scratch_.rejects;
-  std::vector<std::int64_t>& own = scratch_.own;
+  std::vector<std::int32_t>& own = scratch_.own;
   own.assign(rows.size(), 0);
   std::size_t normalizing = 0;
   for (std::size_t place = 0; place < framework_.scores().size(); ++place) {
@@ -80,11 +101,12 @@ bool ClassView::score_rows(const Rows& rows, const Snapshot& snapshot) {
     }
     std::vector<std::int32_t>& scores = scratch_.scores;
     if (!ask_scores(place, rows, snapshot, scores)) return false;
+    const auto weight = static_cast<std::int32_t>(entry.weight);  // see note_shape()
     std::uint32_t wrong = 0;
     for (std::size_t row = 0; row < rows.size(); ++row) {  // without branches, to be vectorised
       const auto score = static_cast<std::uint32_t>(scores[row]);
       wrong |= (score > ScorePlugin::kMaxScore ? 1u : 0u) & (rejects[row] ^ 1u);
-      own[row] += static_cast<std::int64_t>(scores[row]) * entry.weight;
+      own[row] += scores[row] * weight;
     }
     if (wrong != 0) return false;
   }

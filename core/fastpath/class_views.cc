@@ -95,13 +95,12 @@ Evaluation ClassViews::evaluate(const NodeQuery& query) {
   counts_.add(of_pod.hash);
   Kept* kept = find(of_pod);
   if (kept == nullptr) kept = &make(of_pod);
-  Evaluation evaluation;
   if (const std::string_view why = kept->view->follow(query.snapshot, query.pod); !why.empty()) {
-    evaluation = Evaluation::decline(why);
-  } else {
-    ClassView::Attempt attempt(*kept->view, undeclared_, query);
-    evaluation = decide(attempt, query);
+    if (views_.back().get() == kept) drop(views_.size() - 1);  // most often it was just made, and could not begin
+    return Evaluation::decline(why);
   }
+  ClassView::Attempt attempt(*kept->view, undeclared_, query);
+  Evaluation evaluation = decide(attempt, query);
   bytes_ -= std::exchange(kept->bytes, kept->view->bytes());
   bytes_ += kept->bytes;
   return evaluation;

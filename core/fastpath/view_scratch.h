@@ -19,7 +19,7 @@ struct UpdateScratch {
   // By row of a batch:
   std::vector<std::uint8_t> rejects;
   std::vector<std::int32_t> scores;            // of one plugin
-  std::vector<std::int64_t> own;               // of all that do not normalize, weighted
+  std::vector<std::int32_t> own;               // of all that do not normalize, weighted
   std::vector<std::vector<std::int32_t>> raw;  // of those that do, by number among them
   std::vector<Ranks::Score> ranks;
   std::vector<Ranks::Number> groups;

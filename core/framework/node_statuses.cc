@@ -1,5 +1,6 @@
 #include "core/framework/node_statuses.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -20,12 +21,13 @@ std::size_t hash_of(const Status& status) {
 
 void NodeStatuses::reset(std::size_t nodes) {
   *this = {};
-  by_node_.assign(nodes, kNone);
+  nodes_ = nodes;
 }
 
 void NodeStatuses::resize(std::size_t nodes) {
   for (std::size_t index = nodes; index < by_node_.size(); ++index) clear(index);
-  by_node_.resize(nodes, kNone);
+  if (!by_node_.empty()) by_node_.resize(nodes, kNone);
+  nodes_ = nodes;
 }
 
 std::size_t NodeStatuses::find_kind(const Status& status) const {
@@ -38,6 +40,7 @@ std::size_t NodeStatuses::find_kind(const Status& status) const {
 }
 
 void NodeStatuses::set(std::size_t index, Status status) {
+  if (by_node_.empty()) by_node_.assign(nodes_, kNone);
   std::size_t kind = find_kind(status);
   if (by_node_[index] != kNone && by_node_[index] == kind) return;
   clear(index);
@@ -58,8 +61,9 @@ void NodeStatuses::set(std::size_t index, Status status) {
 }
 
 void NodeStatuses::clear(std::size_t index) {
-  const std::uint32_t kind = std::exchange(by_node_[index], kNone);
+  const std::uint32_t kind = own_kind_of(index);
   if (kind == kNone) return;
+  by_node_[index] = kNone;
   --size_;
   if (--kinds_[kind].nodes > 0) return;
   const auto [first, last] = index_.equal_range(hash_of(kinds_[kind].status));
@@ -71,6 +75,23 @@ void NodeStatuses::clear(std::size_t index) {
   free_.push_back(kind);
 }
 
+void NodeStatuses::set_others(Status status, std::vector<std::size_t> except) {
+  std::erase_if(except, [this](std::size_t index) { return own_kind_of(index) != kNone; });
+  std::sort(except.begin(), except.end());
+  except_ = std::move(except);
+  const std::size_t others = nodes_ - size_ - except_.size();
+  if (others == 0) return;
+  others_ = static_cast<std::uint32_t>(kinds_.size());
+  kinds_.push_back({std::move(status), others});
+  size_ += others;
+}
+
+std::uint32_t NodeStatuses::kind_of(std::size_t index) const {
+  if (index >= nodes_) return kNone;
+  const std::uint32_t own = own_kind_of(index);
+  return own != kNone || std::binary_search(except_.begin(), except_.end(), index) ? own : others_;
+}
+
 const Status* NodeStatuses::find(std::size_t index) const {
   const std::uint32_t kind = kind_of(index);
   return kind == kNone ? nullptr : &kinds_[kind].status;
@@ -78,7 +99,7 @@ const Status* NodeStatuses::find(std::size_t index) const {
 
 std::map<std::string, Status> NodeStatuses::by_name(const Snapshot& snapshot) const {
   std::map<std::string, Status> named;
-  for (std::size_t index = 0; index < by_node_.size(); ++index) {
+  for (std::size_t index = 0; index < nodes_; ++index) {
     if (const Status* status = find(index)) named.emplace(snapshot.nodes()[index]->name(), *status);
   }
   return named;

@@ -1,5 +1,6 @@
 // NodeStatuses: why each node of a snapshot was rejected, by its index in the snapshot. There are only a few distinct
-// reasons, so each status is stored once, with the number of nodes that have it.
+// reasons, so each status is stored once, with the number of nodes that have it. Where a pod asks for some nodes by
+// name, one status stands for all others, and nothing is stored for each.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,8 @@ class NodeStatuses {
   void resize(std::size_t nodes);
   // Replaces the node's status.
   void set(std::size_t index, Status status);
+  // Every node that has no status gets this one, except those at these indices. Nothing is set or cleared after it.
+  void set_others(Status status, std::vector<std::size_t> except = {});
   void clear(std::size_t index);
 
   // Null: the node was not rejected, or the index is out of range.
@@ -37,14 +40,18 @@ class NodeStatuses {
   const std::vector<Kind>& kinds() const { return kinds_; }
   // An index into kinds(); kNone: not rejected.
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
-  std::uint32_t kind_of(std::size_t index) const { return index < by_node_.size() ? by_node_[index] : kNone; }
+  std::uint32_t kind_of(std::size_t index) const;
   // By node name.
   std::map<std::string, Status> by_name(const Snapshot& snapshot) const;
 
  private:
   // kinds_.size() when there is none.
   std::size_t find_kind(const Status& status) const;
-  std::vector<std::uint32_t> by_node_;  // index into kinds_
+  std::uint32_t own_kind_of(std::size_t index) const { return by_node_.empty() ? kNone : by_node_[index]; }
+  std::size_t nodes_ = 0;
+  std::vector<std::uint32_t> by_node_;  // index into kinds_; empty until a node has a status
+  std::uint32_t others_ = kNone;        // the kind of all that have none there
+  std::vector<std::size_t> except_;     // of the others; ascending
   std::vector<Kind> kinds_;
   std::unordered_multimap<std::size_t, std::uint32_t> index_;  // kinds in use, by hash
   std::vector<std::uint32_t> free_;                            // unused kinds

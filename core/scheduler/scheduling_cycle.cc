@@ -100,11 +100,8 @@ void leave_out(Search& search, const PreFilterResult& narrowed) {
   std::string why = "node(s) didn't satisfy plugin(s) [";
   for (const std::string& plugin : narrowed.plugins) why += (why.back() == '[' ? "" : " ") + plugin;
   why += "]";
-  NodeStatuses& statuses = search.result.diagnosis.node_statuses;
-  for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
-    if (narrowed.node_names->contains(search.snapshot.nodes()[index]->name()) || statuses.find(index)) continue;
-    statuses.set(index, Status::unresolvable(why));
-  }
+  search.result.diagnosis.node_statuses.set_others(Status::unresolvable(why),
+                                                   indices_left(search, *narrowed.node_names));
 }
 
 // Filter over the nodes that PreFilter left. The reason found for the nominated node is kept only where that node is
@@ -126,6 +123,7 @@ Status filter_those_left(Search& search, const PreFilterResult& narrowed) {
     diagnosis.node_statuses = std::move(rejected);
     return status;
   }
+  if (rejected.empty()) return status;
   for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
     if (const Status* reason = rejected.find(index)) diagnosis.node_statuses.set(index, *reason);
   }
@@ -140,9 +138,7 @@ Status find_feasible(Search& search) {
   diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
   if (status.is_rejected()) {
     diagnosis.pre_filter_message = status.message();
-    for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
-      diagnosis.node_statuses.set(index, status);
-    }
+    diagnosis.node_statuses.set_others(status);
     note_plugins(diagnosis, diagnosis.node_statuses);
     return {};
   }

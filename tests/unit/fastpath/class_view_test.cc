@@ -160,6 +160,23 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereDevicesCanDoDifferentThings) {
   EXPECT_GT(from_view, rounds(200));
 }
 
+// Sums of own scores beyond two bytes: what exceeds them is a trait of the node's group.
+TEST_F(ClassViewTest, DecidesAsThePluginsWithWeightsThatTwoBytesCannotHold) {
+  Profile profile = default_profile();
+  for (auto& plugin : profile.multi_point.enabled) plugin.weight = plugin.weight * 1000 + 7;
+  make_framework(in_tree_registry(), profile);
+  play(15, 60, 800);
+  EXPECT_GT(from_view, rounds(100));
+}
+
+TEST_F(ClassViewTest, DeclinesWeightsThatFourBytesCannotHold) {
+  Profile profile = default_profile();
+  for (auto& plugin : profile.multi_point.enabled) plugin.weight = 30'000'000;
+  make_framework(in_tree_registry(), profile);
+  play(16, 20, 200);
+  EXPECT_GT(declined[declined::kTotals], rounds(50));
+}
+
 TEST_F(ClassViewTest, DecidesAsThePluginsInALargeFleet) { play(2, 500, 200); }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsInATinyFleetThatComesAndGoes) { play(3, 4, 1000); }
