@@ -94,6 +94,11 @@ bool ClassView::ask_class(const Snapshot& snapshot) {
       return false;
     }
   }
+  // Counted only where the view goes on: otherwise PreFilter runs again, and is counted then.
+  for (const auto& entry : framework_.pre_filters()) {
+    if (sums(entry) || undeclared_.filter.test(entry.number) || state_.skip_filter.test(entry.number)) continue;
+    entry.count();
+  }
   for (const auto& entry : framework_.pre_scores()) {
     if (sums(entry) || undeclared_.own.test(entry.number)) continue;
     const Status status = entry.plugin->pre_score(state_, pod_, {});
