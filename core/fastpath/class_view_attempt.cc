@@ -167,7 +167,8 @@ bool ClassView::Attempt::find_one_of_each() {
   for (Ranks::Index index = 0; index < snapshot_.nodes().size(); ++index) {
     if (is_feasible(index)) nodes.push_back({ranks.score_of(index), index});
   }
-  std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.total > b.total; });
+  std::sort(nodes.begin(), nodes.end(),
+            [](const auto& a, const auto& b) { return a.total != b.total ? a.total > b.total : a.index < b.index; });
   for (auto& each : scratch_.alike) each.size = 0;
   for (const auto& each : nodes) {
     auto& alike = scratch_.alike[scratch_.alike_of[ranks.group_of(each.index)]];

@@ -1,6 +1,7 @@
 #include "core/fastpath/pod_class.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <tuple>
@@ -23,14 +24,14 @@ bool all_same(const std::vector<Container>& a, const std::vector<Container>& b) 
 
 class Hash {
  public:
-  Hash& add(std::size_t value) {
+  Hash& add(std::uint64_t value) {
     sum_ = (sum_ ^ value) * 0x9E3779B97F4A7C15u;  // of the golden ratio
     sum_ ^= sum_ >> 32;
     return *this;
   }
   Hash& add_text(std::string_view text) { return add(std::hash<std::string_view>()(text)); }
   Hash& add_amounts(const ResourceList& amounts) {
-    for (const auto& [name, amount] : amounts) add_text(name).add(static_cast<std::size_t>(amount.milli_value()));
+    for (const auto& [name, amount] : amounts) add_text(name).add(static_cast<std::uint64_t>(amount.milli_value()));
     return add(amounts.size());
   }
   Hash& add_labels(const Labels& labels) {
@@ -39,7 +40,7 @@ class Hash {
   }
   Hash& add_requirements(const std::vector<Requirement>& requirements) {
     for (const Requirement& each : requirements) {
-      add_text(each.key).add(static_cast<std::size_t>(each.op));
+      add_text(each.key).add(static_cast<std::uint64_t>(each.op));
       for (const std::string& value : each.values) add_text(value);
     }
     return add(requirements.size());
@@ -54,14 +55,14 @@ class Hash {
   Hash& add_pod_affinity(const PodAffinity& affinity) {
     for (const PodAffinityTerm& term : affinity.required) add_pod_term(term);
     for (const WeightedPodAffinityTerm& each : affinity.preferred) {
-      add_pod_term(each.term).add(static_cast<std::size_t>(each.weight));
+      add_pod_term(each.term).add(static_cast<std::uint64_t>(each.weight));
     }
     return add(affinity.required.size()).add(affinity.preferred.size());
   }
-  std::size_t sum() const { return sum_; }
+  std::size_t sum() const { return static_cast<std::size_t>(sum_); }
 
  private:
-  std::size_t sum_ = 0;
+  std::uint64_t sum_ = 0;
 };
 
 void add_affinity(Hash& hash, const Affinity& affinity) {
@@ -69,7 +70,7 @@ void add_affinity(Hash& hash, const Affinity& affinity) {
     for (const NodeSelectorTerm& term : affinity.required_node_affinity->terms) hash.add_node_term(term);
   }
   for (const PreferredNodeTerm& each : affinity.preferred_node_affinity) {
-    hash.add_node_term(each.preference).add(static_cast<std::size_t>(each.weight));
+    hash.add_node_term(each.preference).add(static_cast<std::uint64_t>(each.weight));
   }
   hash.add_pod_affinity(affinity.pod_affinity).add_pod_affinity(affinity.pod_anti_affinity);
 }
@@ -80,7 +81,7 @@ void add_affinity(Hash& hash, const Affinity& affinity) {
 std::size_t hash_of_class(const Pod& pod, bool with_labels) {
   Hash hash;
   hash.add_text(pod.metadata.namespace_).add_text(pod.metadata.controller_uid).add_text(pod.scheduler_name);
-  hash.add(static_cast<std::size_t>(pod.priority)).add_text(pod.node_name).add_labels(pod.node_selector);
+  hash.add(static_cast<std::uint64_t>(pod.priority)).add_text(pod.node_name).add_labels(pod.node_selector);
   if (with_labels) hash.add_labels(pod.metadata.labels);
   for (const Container& each : pod.containers) {
     hash.add_text(each.image).add_amounts(each.requests).add(each.host_ports.size());
@@ -88,7 +89,7 @@ std::size_t hash_of_class(const Pod& pod, bool with_labels) {
   for (const Container& each : pod.init_containers) hash.add_text(each.image).add_amounts(each.requests);
   if (!pod.affinity.is_none()) add_affinity(hash, pod.affinity);
   for (const TopologySpreadConstraint& each : pod.topology_spread_constraints) {
-    hash.add_text(each.topology_key).add(static_cast<std::size_t>(each.max_skew)).add(each.schedule_anyway ? 1 : 0);
+    hash.add_text(each.topology_key).add(static_cast<std::uint64_t>(each.max_skew)).add(each.schedule_anyway ? 1 : 0);
     if (each.label_selector) hash.add_requirements(each.label_selector->requirements);
   }
   for (const Toleration& each : pod.tolerations) hash.add_text(each.key).add_text(each.value);
