@@ -44,10 +44,13 @@ class InterPodAffinity final : public PreFilterPlugin,
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
   bool reads_labels(const Pod& pod, const Snapshot& snapshot) const override;
-  void begin_sums(CycleState& state, const Pod& pod, Domains& domains) override;
+  void begin_sums(CycleState& state, const Pod& pod, const Snapshot& snapshot, Domains& domains) override;
   bool is_idle(const CycleState& state, const Pod& pod, const Snapshot& snapshot) const override;
   bool sums_hold(const CycleState& state, const Pod& pod) const override;
-  void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) override;
+  void sum_node(CycleState& state, const Pod& pod, const Node& node, std::int64_t times) override;
+  bool counts_pod(CycleState& state, const Pod& pod, const Pod& other) const override;
+  void sum_pods(CycleState& state, const Pod& pod, const Node& node, const Pod& other, std::int64_t pods,
+                Domains& domains) override;
   void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
                   Traits& traits) const override;
   bool skips_filter(const CycleState& state, const Pod& pod) const override;
@@ -56,7 +59,7 @@ class InterPodAffinity final : public PreFilterPlugin,
 
  private:
   Status change(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t amount) const;
-  // Adds one existing pod's contribution to the scores of its topology domains; `times`: 1, or -1 to remove it.
+  // Adds the contribution of existing pods, so many like this one, to the scores of their topology domains.
   void weigh(TopologyCounts& scores, const Pod& pod, const Labels& labels_of_namespace, const Pod& existing,
              const Node& node, NamespaceLabels& namespaces, std::int64_t times) const;
 

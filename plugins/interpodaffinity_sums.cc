@@ -1,4 +1,5 @@
-// InterPodAffinity for a class of pods: the counts of PreFilter and PreScore, updated node by node.
+// InterPodAffinity for a class of pods: the counts of PreFilter and PreScore, updated as pods come and go.
+#include <algorithm>
 #include <set>
 
 #include "core/api/node.h"
@@ -34,7 +35,7 @@ bool InterPodAffinity::reads_labels(const Pod& pod, const Snapshot& snapshot) co
   return has_required_terms(pod) || has_preferences(pod) || snapshot.pods_with_affinity() > 0;
 }
 
-void InterPodAffinity::begin_sums(CycleState& state, const Pod& pod, Domains& domains) {
+void InterPodAffinity::begin_sums(CycleState& state, const Pod& pod, const Snapshot&, Domains& domains) {
   auto terms = std::make_unique<Terms>(handle_.lister());
   auto neighbours = std::make_unique<Neighbours>();
   neighbours->labels_of_namespace = labels_of(pod.metadata.namespace_, terms->namespaces);
@@ -56,22 +57,33 @@ bool InterPodAffinity::sums_hold(const CycleState& state, const Pod&) const {
   return state.read<Terms>()->namespaces.hold();
 }
 
-void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times,
-                           Domains& domains) {
+// Nothing: what nodes are there makes no difference without pods.
+void InterPodAffinity::sum_node(CycleState&, const Pod&, const Node&, std::int64_t) {}
+
+bool InterPodAffinity::counts_pod(CycleState& state, const Pod& pod, const Pod& other) const {
+  NamespaceLabels& namespaces = state.edit<Terms>()->namespaces;
+  const Labels& labels_of_namespace = state.read<Neighbours>()->labels_of_namespace;
+  const auto is_matched = [&](const PodAffinityTerm& term) { return term_matches(term, pod, other, namespaces); };
+  const auto matches_pod = [&](const PodAffinityTerm& term) {
+    return term_matches(term, other, pod, labels_of_namespace);
+  };
+  const auto any = [](const PodAffinity& of, const auto& matches_term) {
+    return std::any_of(of.required.begin(), of.required.end(), matches_term) ||
+           std::any_of(of.preferred.begin(), of.preferred.end(),
+                       [&](const WeightedPodAffinityTerm& each) { return matches_term(each.term); });
+  };
+  return any(pod.affinity->pod_affinity, is_matched) || any(pod.affinity->pod_anti_affinity, is_matched) ||
+         any(other.affinity->pod_affinity, matches_pod) || any(other.affinity->pod_anti_affinity, matches_pod);
+}
+
+void InterPodAffinity::sum_pods(CycleState& state, const Pod& pod, const Node& node, const Pod& other,
+                                std::int64_t pods, Domains& domains) {
   auto* terms = state.edit<Terms>();
   auto* neighbours = state.edit<Neighbours>();
   TopologyCounts& scores = state.edit<Preferences>()->scores;
-  for (const auto& existing : node.pods_with_required_anti_affinity) {
-    neighbours->count_existing_terms(pod, *existing, *node.node, times);
-  }
-  if (has_required_terms(pod)) {
-    for (const auto& existing : node.pods) {
-      neighbours->count_own_terms(pod, *existing, *node.node, times, terms->namespaces);
-    }
-  }
-  for (const auto& existing : has_preferences(pod) ? node.pods : node.pods_with_affinity) {
-    weigh(scores, pod, neighbours->labels_of_namespace, *existing, *node.node, terms->namespaces, times);
-  }
+  neighbours->count_existing_terms(pod, other, node, pods);
+  if (has_required_terms(pod)) neighbours->count_own_terms(pod, other, node, pods, terms->namespaces);
+  weigh(scores, pod, neighbours->labels_of_namespace, other, node, terms->namespaces, pods);
   const auto watch = [&](const std::string& key) {
     if (terms->keys.insert(key).second) domains.watch(key);
   };
@@ -79,20 +91,20 @@ void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& no
   scores.for_each_key(watch);
 }
 
+// What is counted in the domains that are this node's alone.
 void InterPodAffinity::add_traits(const CycleState& state, const Pod&, const NodeInfo& node, const Domains& domains,
                                   Traits& traits) const {
   const auto* neighbours = state.read<Neighbours>();
   const TopologyCounts& scores = state.read<Preferences>()->scores;
   for (const std::string& key : state.read<Terms>()->keys) {
+    if (!domains.is_per_node(key)) continue;
     const auto label = node.node->metadata.labels.find(key);
-    if (label == node.node->metadata.labels.end() || !domains.is_per_node(key)) {
-      traits.push_back(domains.number_of(key, *node.node));
-      continue;
-    }
-    traits.push_back(neighbours->affinity_counts.at(key, label->second) > 0 ? 1 : 0);
-    traits.push_back(neighbours->anti_affinity_counts.at(key, label->second) > 0 ? 1 : 0);
-    traits.push_back(neighbours->existing_anti_affinity_counts.at(key, label->second) > 0 ? 1 : 0);
-    traits.push_back(scores.at(key, label->second));
+    const bool has_label = label != node.node->metadata.labels.end();
+    const auto count = [&](const TopologyCounts& counts) { return has_label ? counts.at(key, label->second) : 0; };
+    traits.push_back(count(neighbours->affinity_counts) > 0 ? 1 : 0);
+    traits.push_back(count(neighbours->anti_affinity_counts) > 0 ? 1 : 0);
+    traits.push_back(count(neighbours->existing_anti_affinity_counts) > 0 ? 1 : 0);
+    traits.push_back(count(scores));
   }
 }
 

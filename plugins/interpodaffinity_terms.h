@@ -50,8 +50,8 @@ bool all_terms_match(const std::vector<PodAffinityTerm>& terms, const Pod& owner
 // Counts by topology key and value: topology.kubernetes.io/zone -> z1 -> 2.
 class TopologyCounts {
  public:
-  // Adds to the count of the node's value of the key; does nothing for a node without the key. `times`: 1, or -1 to
-  // undo an earlier addition. Counts that become 0 are kept.
+  // Adds to the count of the node's value of the key, so many times, or undoes as many earlier additions; does nothing
+  // for a node without the key. Counts that become 0 are kept.
   void add(const Node& node, const std::string& topology_key, std::int64_t amount, std::int64_t times = 1);
   // The same, but counts that become 0 are removed.
   void add_and_drop_zero(const Node& node, const std::string& topology_key, std::int64_t amount);

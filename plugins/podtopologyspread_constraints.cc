@@ -82,12 +82,15 @@ bool is_counted(const SpreadConstraint& constraint, const Pod& pod, const Node& 
   return !constraint.honor_node_taints || tolerates_hard_taints(pod, node);
 }
 
+bool counts(const SpreadConstraint& constraint, std::string_view name_space, const Pod& pod) {
+  if (!constraint.selector || constraint.selector->requirements.empty()) return false;
+  return !pod.metadata.deleting && pod.metadata.namespace_ == name_space &&
+         matches(*constraint.selector, pod.metadata.labels);
+}
+
 std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, std::string_view name_space) {
-  if (!constraint.selector || constraint.selector->requirements.empty()) return 0;
-  return std::count_if(node.pods.begin(), node.pods.end(), [&](const std::shared_ptr<const Pod>& pod) {
-    return !pod->metadata.deleting && pod->metadata.namespace_ == name_space &&
-           matches(*constraint.selector, pod->metadata.labels);
-  });
+  return std::count_if(node.pods.begin(), node.pods.end(),
+                       [&](const auto& pod) { return counts(constraint, name_space, *pod); });
 }
 
 void DomainCounts::forget(std::int64_t pods) {
@@ -107,10 +110,10 @@ void DomainCounts::add(const std::string& value, std::int64_t delta) {
   recount(domain->second, is_new, delta);
 }
 
-void DomainCounts::add_node(const std::string& value, std::int64_t pods, std::int64_t times) {
+void DomainCounts::add_nodes(const std::string& value, std::int64_t nodes) {
   const auto [domain, is_new] = by_value_.try_emplace(value);
-  recount(domain->second, is_new, pods * times);
-  domain->second.nodes += times;
+  recount(domain->second, is_new, 0);
+  domain->second.nodes += nodes;
   if (domain->second.nodes != 0) return;
   forget(domain->second.pods);
   by_value_.erase(domain);

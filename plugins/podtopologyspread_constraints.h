@@ -52,8 +52,11 @@ bool has_all_topology_keys(const Labels& labels, const std::vector<SpreadConstra
 // True if the node counts for the constraint of this pod, by nodeAffinityPolicy and nodeTaintsPolicy.
 bool is_counted(const SpreadConstraint& constraint, const Pod& pod, const Node& node);
 
-// The number of matching pods of the namespace on the node, without those being deleted. As in upstream, the empty
-// selector counts none, although it matches every pod.
+// True if the pod counts for the constraint of a pod of this namespace: unless it is being deleted. As in upstream, the
+// empty selector counts none, although it matches every pod.
+bool counts(const SpreadConstraint& constraint, std::string_view name_space, const Pod& pod);
+
+// The number of such pods on the node.
 std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, std::string_view name_space);
 
 // Matching pods per domain, that is, per value of one topology key.
@@ -61,9 +64,9 @@ class DomainCounts {
  public:
   // Creates the domain if it is new, even with delta 0.
   void add(const std::string& value, std::int64_t delta);
-  // Adds (times 1) or removes (-1) a node with this number of pods. A domain is removed with its last node, if all its
-  // nodes were added this way.
-  void add_node(const std::string& value, std::int64_t pods, std::int64_t times);
+  // Adds so many nodes without pods, or removes them. A domain is removed with its last node, if all its nodes were
+  // added this way.
+  void add_nodes(const std::string& value, std::int64_t nodes);
   std::int64_t of(const std::string& value) const;  // 0 for an unknown domain
   // The minimum over all domains; 2^31 - 1 if there are none.
   std::int64_t least() const;
@@ -73,7 +76,7 @@ class DomainCounts {
  private:
   struct Domain {
     std::int64_t pods = 0;
-    std::int64_t nodes = 0;  // by add_node()
+    std::int64_t nodes = 0;  // by add_nodes()
     bool operator==(const Domain&) const = default;
   };
   void recount(Domain& domain, bool is_new, std::int64_t delta);

@@ -1,4 +1,4 @@
-// PodTopologySpread for a class of pods: the counts of PreFilter and PreScore, updated node by node.
+// PodTopologySpread for a class of pods: the counts of PreFilter and PreScore, updated as nodes and pods come and go.
 #include <algorithm>
 #include <string_view>
 
@@ -30,12 +30,35 @@ std::size_t count_domains(const std::string& key, bool all_keys, const std::vect
     if (has_value && domains.is_per_node(key)) {
       own += alike.count;
     } else {
-      score.domains.push_back(has_value ? domains.number_of(key, *alike.any->node) : Domains::kNone);
+      score.domains.push_back(has_value ? domains.find(key)->number_of(alike.index) : Domains::kNone);
     }
   }
   std::sort(score.domains.begin(), score.domains.end());
   const auto end = std::unique(score.domains.begin(), score.domains.end());
   return own + static_cast<std::size_t>(end - score.domains.begin());
+}
+
+// Nodes in each domain of the constraint, of those that have all keys and count.
+void count_nodes(const Pod& pod, const Snapshot& snapshot, const std::vector<SpreadConstraint>& all,
+                 const SpreadConstraint& constraint, DomainCounts& counts) {
+  std::vector<const NodeColumns::Label*> keys;
+  NodeColumns& columns = snapshot.columns();
+  for (const SpreadConstraint& each : all) keys.push_back(&columns.label(each.topology_key, snapshot.nodes()));
+  const NodeColumns::Label& own = columns.label(constraint.topology_key, snapshot.nodes());
+  const bool all_count =
+      !constraint.honor_node_taints &&
+      (!constraint.honor_node_affinity || (pod.node_selector.empty() && !pod.affinity->required_node_affinity));
+  std::vector<std::int64_t> nodes(own.values.size());
+  for (std::size_t index = 0; index < own.numbers.size(); ++index) {
+    const bool has_keys = std::none_of(keys.begin(), keys.end(), [index](const NodeColumns::Label* key) {
+      return key->numbers[index] == NodeColumns::Label::kNone;
+    });
+    if (!has_keys || !(all_count || is_counted(constraint, pod, *snapshot.nodes()[index]->node))) continue;
+    ++nodes[own.numbers[index]];
+  }
+  for (const auto& [value, number] : own.values) {
+    if (nodes[number] > 0) counts.add_nodes(value, nodes[number]);
+  }
 }
 
 }  // namespace
@@ -45,17 +68,18 @@ bool PodTopologySpread::reads_labels(const Pod& pod, const Snapshot&) const {
   return !arguments_.default_constraints.empty() && !handle_.lister().services(pod.metadata.namespace_).empty();
 }
 
-void PodTopologySpread::begin_sums(CycleState& state, const Pod& pod, Domains& domains) {
+void PodTopologySpread::begin_sums(CycleState& state, const Pod& pod, const Snapshot& snapshot, Domains& domains) {
   auto spread = std::make_unique<Spread>();
   spread->constraints = constraints_of(pod, false);
   spread->counts.resize(spread->constraints.size());
   auto score = std::make_unique<SpreadScore>();
   score->constraints = constraints_of(pod, true);
   score->counts.resize(score->constraints.size());
-  for (const SpreadConstraint& constraint : spread->constraints) domains.watch(constraint.topology_key);
-  for (const SpreadConstraint& constraint : score->constraints) {
-    if (constraint.topology_key != kHostnameLabel) domains.watch(constraint.topology_key);
+  for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
+    domains.watch(spread->constraints[i].topology_key);
+    count_nodes(pod, snapshot, spread->constraints, spread->constraints[i], spread->counts[i]);
   }
+  for (const SpreadConstraint& constraint : score->constraints) domains.watch(constraint.topology_key);
   state.write(std::move(spread));
   state.write(std::move(score));
 }
@@ -72,55 +96,69 @@ bool PodTopologySpread::sums_hold(const CycleState& state, const Pod& pod) const
   return hard == constraints_of(pod, false) && soft == constraints_of(pod, true);
 }
 
-void PodTopologySpread::sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains&) {
+void PodTopologySpread::sum_node(CycleState& state, const Pod& pod, const Node& node, std::int64_t times) {
+  auto* spread = state.edit<Spread>();
+  const Labels& labels = node.metadata.labels;
+  if (spread->constraints.empty() || !has_all_topology_keys(labels, spread->constraints)) return;
+  for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
+    const SpreadConstraint& constraint = spread->constraints[i];
+    if (!is_counted(constraint, pod, node)) continue;
+    spread->counts[i].add_nodes(labels.find(constraint.topology_key)->second, times);
+  }
+}
+
+bool PodTopologySpread::counts_pod(CycleState& state, const Pod& pod, const Pod& other) const {
+  const auto counts_it = [&](const SpreadConstraint& each) { return counts(each, pod.metadata.namespace_, other); };
+  const auto& hard = state.read<Spread>()->constraints;
+  const auto& soft = state.read<SpreadScore>()->constraints;
+  return std::any_of(hard.begin(), hard.end(), counts_it) || std::any_of(soft.begin(), soft.end(), counts_it);
+}
+
+void PodTopologySpread::sum_pods(CycleState& state, const Pod& pod, const Node& node, const Pod& other,
+                                 std::int64_t pods, Domains&) {
   auto* spread = state.edit<Spread>();
   auto* score = state.edit<SpreadScore>();
-  const Labels& labels = node.node->metadata.labels;
-  std::string_view name_space = pod.metadata.namespace_;
+  const Labels& labels = node.metadata.labels;
+  const auto is_summed = [&](const SpreadConstraint& constraint) {
+    return is_counted(constraint, pod, node) && counts(constraint, pod.metadata.namespace_, other);
+  };
   if (!spread->constraints.empty() && has_all_topology_keys(labels, spread->constraints)) {
     for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
       const SpreadConstraint& constraint = spread->constraints[i];
-      if (!is_counted(constraint, pod, *node.node)) continue;
-      spread->counts[i].add_node(value_of(node, constraint.topology_key), count_matching(node, constraint, name_space),
-                                 times);
+      if (is_summed(constraint)) spread->counts[i].add(labels.find(constraint.topology_key)->second, pods);
     }
   }
   if (asks_all_keys(pod) && !has_all_topology_keys(labels, score->constraints)) return;
   for (std::size_t i = 0; i < score->constraints.size(); ++i) {
     const SpreadConstraint& constraint = score->constraints[i];
-    if (constraint.topology_key == kHostnameLabel || !is_counted(constraint, pod, *node.node)) continue;
-    score->counts[i][value_of(node, constraint.topology_key)] += count_matching(node, constraint, name_space) * times;
+    if (constraint.topology_key == kHostnameLabel || !is_summed(constraint)) continue;
+    // A node without the key has the empty value, where that is allowed.
+    const auto label = labels.find(constraint.topology_key);
+    score->counts[i][label == labels.end() ? std::string() : label->second] += pods;
   }
 }
 
+// The host name is counted by node, even where nodes share it.
 void PodTopologySpread::add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node,
                                    const Domains& domains, Traits& traits) const {
   const auto* spread = state.read<Spread>();
   const auto* score = state.read<SpreadScore>();
   for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
     const std::string& key = spread->constraints[i].topology_key;
-    const std::string* value = label_of(node, key);
-    if (value == nullptr || !domains.is_per_node(key)) {
-      traits.push_back(domains.number_of(key, *node.node));
-    } else {
-      traits.push_back(spread->counts[i].of(*value));
-    }
+    const std::string* value = domains.is_per_node(key) ? label_of(node, key) : nullptr;
+    traits.push_back(value == nullptr ? 0 : spread->counts[i].of(*value));
   }
-  if (score->constraints.empty()) return;
-  const bool ignored = asks_all_keys(pod) && !has_all_topology_keys(node.node->metadata.labels, score->constraints);
-  traits.push_back(ignored ? 1 : 0);
   for (std::size_t i = 0; i < score->constraints.size(); ++i) {
     const std::string& key = score->constraints[i].topology_key;
-    const std::string* value = label_of(node, key);
+    const bool by_node = key == kHostnameLabel;
+    const std::string* value = by_node || domains.is_per_node(key) ? label_of(node, key) : nullptr;
     if (value == nullptr) {
-      traits.push_back(Domains::kNone);
-    } else if (key == kHostnameLabel) {
+      traits.push_back(0);
+    } else if (by_node) {
       traits.push_back(count_matching(node, score->constraints[i], pod.metadata.namespace_));
-    } else if (domains.is_per_node(key)) {
+    } else {
       const auto counted = score->counts[i].find(*value);
       traits.push_back(counted == score->counts[i].end() ? 0 : counted->second);
-    } else {
-      traits.push_back(domains.number_of(key, *node.node));
     }
   }
 }

@@ -19,6 +19,7 @@
 
 #include "core/cache/node_columns.h"
 #include "core/cache/node_info.h"
+#include "core/cache/pod_kinds.h"
 #include "core/key_index.h"
 #include "core/slot_pool.h"
 #include "core/status.h"
@@ -38,6 +39,8 @@ class Snapshot {
   // The same by column. Built at the first call and kept up to date from then on; a label's column is built when it is
   // first read.
   NodeColumns& columns() const;
+  // How many pods of each kind the nodes have. Likewise.
+  const PodKinds& pod_kinds() const;
   // Whether any node had an image when a node last changed.
   bool has_images() const { return has_images_; }
   // The index in nodes(); nodes().size(): no such node.
@@ -53,6 +56,8 @@ class Snapshot {
     std::size_t index = 0;
     std::shared_ptr<const NodeInfo> before;  // replaced, went
     Kind kind = Kind::replaced;
+    bool is_object = true;   // another object, or none, is at `index` now
+    PodKinds::Changes pods;  // where pod_kinds() was asked for before it
   };
   // Each change holds the node's previous state. A reader that is behind by more than a quarter of the nodes does
   // better to read all of them.
@@ -79,6 +84,7 @@ class Snapshot {
   void begin_log();
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
   mutable std::optional<NodeColumns> columns_;
+  mutable std::optional<PodKinds> pod_kinds_;
   std::deque<Change> changes_;
   std::int64_t changes_made_ = 0;
   std::deque<ObjectChange> object_changes_;

@@ -64,6 +64,7 @@ void Cache::rearrange(Snapshot& snapshot) const {
   }
   snapshot.nodes_ = std::move(nodes);
   snapshot.columns_.reset();
+  snapshot.pod_kinds_.reset();
   snapshot.numbers_ = nodes_;
   snapshot.index_by_number_ = std::move(index_by_number);
   snapshot.begin_log();
@@ -98,7 +99,8 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
     take_images(*entry.info);
     if (node == entry.info) continue;
     if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
-    std::shared_ptr<const NodeInfo> dropped = snapshot.note({at, std::exchange(node, entry.info)});
+    std::shared_ptr<const NodeInfo> dropped =
+        snapshot.note({at, std::exchange(node, entry.info), Snapshot::Change::Kind::replaced, true, {}});
     if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
   }
   snapshot.has_images_ = !images_.empty();

@@ -32,7 +32,10 @@ void NodeColumns::resize(std::size_t nodes) {
     }
   }
   full_.resize(nodes);
-  for (auto& [key, label] : labels_) label.numbers.resize(nodes);
+  for (auto& [key, label] : labels_) {
+    for (std::size_t index = nodes; index < label.numbers.size(); ++index) count(label, label.numbers[index], -1);
+    label.numbers.resize(nodes, Label::kNone);
+  }
 }
 
 void NodeColumns::add_last(const NodeInfo& node) {
@@ -63,14 +66,24 @@ void NodeColumns::set_amounts(std::size_t index, const NodeInfo* before, const N
   full_[index] = node.pods_and_charges() + 1 > node.allocatable.allowed_pods ? 1 : 0;
 }
 
+void NodeColumns::count(Label& label, std::uint32_t number, std::int32_t nodes) {
+  if (number == Label::kNone) return;
+  std::uint32_t& counted = label.nodes[number];
+  const bool was_shared = counted > 1;
+  counted += static_cast<std::uint32_t>(nodes);
+  label.shared += (counted > 1 ? 1u : 0u);
+  label.shared -= (was_shared ? 1u : 0u);
+}
+
 void NodeColumns::set_label(Label& label, const std::string& key, std::size_t index, const Node& node) {
+  count(label, label.numbers[index], -1);
+  label.numbers[index] = Label::kNone;
   const auto found = node.metadata.labels.find(key);
-  if (found == node.metadata.labels.end()) {
-    label.numbers[index] = Label::kNone;
-    return;
-  }
-  const auto next = static_cast<std::uint32_t>(label.values.size());
-  label.numbers[index] = label.values.try_emplace(found->second, next).first->second;
+  if (found == node.metadata.labels.end()) return;
+  const auto [value, is_new] = label.values.try_emplace(found->second, static_cast<std::uint32_t>(label.values.size()));
+  if (is_new) label.nodes.push_back(0);
+  label.numbers[index] = value->second;
+  count(label, value->second, 1);
 }
 
 void NodeColumns::set(std::size_t index, const NodeInfo& before, const NodeInfo& after) {
@@ -91,7 +104,9 @@ const NodeColumns::Label& NodeColumns::label(const std::string& key, const Nodes
   if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
   if (labels_.size() == kLabels) labels_.clear();
   Label& label = labels_[key];
-  label.numbers.resize(nodes.size());
+  static std::uint64_t last_id = 0;
+  label.id = ++last_id;
+  label.numbers.resize(nodes.size(), Label::kNone);
   for (std::size_t index = 0; index < nodes.size(); ++index) set_label(label, key, index, *nodes[index]->node);
   return label;
 }

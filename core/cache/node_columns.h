@@ -39,6 +39,9 @@ class NodeColumns {
     static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);  // the node does not have it
     std::vector<std::uint32_t> numbers;                                     // by index
     std::unordered_map<std::string, std::uint32_t> values;
+    std::vector<std::uint32_t> nodes;  // by number; 0: no node has the value any more
+    std::size_t shared = 0;            // values that several nodes have
+    std::uint64_t id = 0;              // another one whenever values are numbered afresh
   };
 
   explicit NodeColumns(const Nodes& nodes);
@@ -57,10 +60,11 @@ class NodeColumns {
   std::size_t kept_values() const;
 
  private:
-  static constexpr std::size_t kLabels = 16;
+  static constexpr std::size_t kLabels = 64;
   void resize(std::size_t nodes);
   void set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node);
   static void set_label(Label& label, const std::string& key, std::size_t index, const Node& node);
+  static void count(Label& label, std::uint32_t number, std::int32_t nodes);
 
   std::array<OfResource, kResources> resources_;
   std::vector<std::uint8_t> full_;

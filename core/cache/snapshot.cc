@@ -27,9 +27,21 @@ NodeColumns& Snapshot::columns() const {
   return *columns_;
 }
 
+const PodKinds& Snapshot::pod_kinds() const {
+  if (!pod_kinds_) {
+    pod_kinds_.emplace();
+    for (std::size_t index = 0; index < nodes_.size(); ++index) {
+      pod_kinds_->change(index, nullptr, nodes_[index].get());
+    }
+  }
+  return *pod_kinds_;
+}
+
 std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
-  const bool is_object = change.kind != Change::Kind::replaced || change.before->node != nodes_[change.index]->node;
-  if (is_object) {
+  const NodeInfo* after = change.kind == Change::Kind::went ? nullptr : nodes_[change.index].get();
+  change.is_object = change.kind != Change::Kind::replaced || change.before->node != after->node;
+  if (pod_kinds_) change.pods = pod_kinds_->change(change.index, change.before.get(), after);
+  if (change.is_object) {
     object_changes_.push_back({change.index, change.kind});
     ++object_changes_made_;
     if (object_changes_.size() > changes_kept()) object_changes_.pop_front();
@@ -62,7 +74,7 @@ void Snapshot::add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> 
   if (numbers_.find(node->name(), is_number) == KeyIndex::kNone) numbers_.insert(node->name(), number);
   if (columns_) columns_->add_last(*node);
   nodes_.push_back(std::move(node));
-  note({index, nullptr, Change::Kind::came});
+  note({index, nullptr, Change::Kind::came, true, {}});
 }
 
 // The last node moves to its index.
@@ -75,11 +87,11 @@ void Snapshot::take(std::size_t index) {
   if (index < end) {
     index_by_number_[number_of(last->name())] = index;
     if (columns_) columns_->set(index, *nodes_[index], *last);
-    note({index, std::exchange(nodes_[index], last)});
+    note({index, std::exchange(nodes_[index], last), Change::Kind::replaced, true, {}});
   }
   if (columns_) columns_->take_last(*last);
   nodes_.pop_back();
-  note({end, std::move(last), Change::Kind::went});
+  note({end, std::move(last), Change::Kind::went, true, {}});
 }
 
 }  // namespace berth

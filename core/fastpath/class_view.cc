@@ -64,6 +64,7 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
     why_not_begun_ = declined::kBroke;
   }
   changes_made_ = snapshot.changes_made();
+  object_changes_made_ = snapshot.object_changes_made();
   return begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
 }
 
@@ -129,7 +130,7 @@ bool ClassView::take_object_answers(const Snapshot& snapshot) {
   }
   // The first call takes note of what is the same for all nodes, the second one finds no difference.
   follow_object_answers(snapshot);
-  return follow_object_answers(snapshot) && note_shape();
+  return follow_object_answers(snapshot);
 }
 
 // False: a plugin failed, or what was the same for all nodes is so no longer, or the other way round.
@@ -159,7 +160,7 @@ bool ClassView::follow_object_answers(const Snapshot& snapshot) {
 bool ClassView::note_shape() {
   most_own_ = 0;
   normalizing_ = 0;
-  one_group_ = active_.empty();
+  one_group_ = domains_.keys().empty();
   for (std::size_t place = 0; place < object_scores_.size(); ++place) {
     const auto& entry = framework_.scores()[place];
     if (!scores(entry)) continue;
@@ -180,74 +181,155 @@ bool ClassView::begin(const Snapshot& snapshot) {
   why_not_begun_ = declined::kBroke;
   if (!ask_class(snapshot)) return false;
   with_nominated_.clear();
-  domains_ = Domains();
-  active_.clear();
-  for (SummingPlugin* plugin : summing_) {
-    plugin->begin_sums(state_, pod_, domains_);
-    if (!plugin->is_idle(state_, pod_, snapshot)) active_.push_back(plugin);
-  }
-  if (!active_.empty()) {
-    for (const auto& node : snapshot.nodes()) sum(*node, 1);
-  }
+  begin_sums(snapshot);
   return take_object_answers(snapshot) && regroup(snapshot);
 }
 
-void ClassView::sum(const NodeInfo& node, std::int64_t times) {
+void ClassView::begin_sums(const Snapshot& snapshot) {
+  domains_ = Domains();
+  active_.clear();
+  verdicts_.clear();
+  touched_.clear();
+  for (SummingPlugin* plugin : summing_) {
+    plugin->begin_sums(state_, pod_, snapshot, domains_);
+    if (!plugin->is_idle(state_, pod_, snapshot)) active_.push_back(plugin);
+  }
   if (active_.empty()) return;
-  domains_.count(*node.node, times);
-  for (SummingPlugin* plugin : active_) plugin->sum(state_, pod_, node, times, domains_);
+  const auto& kinds = snapshot.pod_kinds().all();
+  for (PodKinds::Number number = 0; number < kinds.size(); ++number) {
+    const PodKinds::Kind& kind = kinds[number];
+    if (kind.pods == 0 || !counts_kind(number, kind.serial, *kind.pod)) continue;
+    kind.on_nodes.for_each([&](std::size_t index, std::int64_t pods) {
+      sum_pods(index, *snapshot.nodes()[index]->node, *kind.pod, pods);
+    });
+  }
+}
+
+// Asked once for each kind.
+bool ClassView::counts_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other) {
+  if (number >= verdicts_.size()) verdicts_.resize(number + 1);
+  Verdict& verdict = verdicts_[number];
+  if (verdict.serial != serial) {
+    verdict = {serial, std::any_of(active_.begin(), active_.end(), [&](const SummingPlugin* plugin) {
+                 return plugin->counts_pod(state_, pod_, other);
+               })};
+  }
+  return verdict.counts;
+}
+
+void ClassView::sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods) {
+  if (index / 64 >= touched_.size()) touched_.resize(index / 64 + 1);
+  touched_[index / 64] |= std::uint64_t{1} << index % 64;
+  for (SummingPlugin* plugin : active_) plugin->sum_pods(state_, pod_, node, other, pods, domains_);
+}
+
+// A node with its pods came, or went.
+void ClassView::sum_whole(std::size_t index, const NodeInfo& node, std::int64_t times) {
+  const auto sum_node = [&] {
+    for (SummingPlugin* plugin : active_) plugin->sum_node(state_, pod_, *node.node, times);
+  };
+  if (times > 0) sum_node();
+  for (const auto& other : node.pods) {
+    const bool counts = std::any_of(active_.begin(), active_.end(), [&](const SummingPlugin* plugin) {
+      return plugin->counts_pod(state_, pod_, *other);
+    });
+    if (counts) sum_pods(index, *node.node, *other, times);
+  }
+  if (times < 0) sum_node();
 }
 
 // Judges all nodes again; the sums stay.
 bool ClassView::regroup(const Snapshot& snapshot) {
-  domains_.recount(snapshot);
+  domains_.follow(snapshot);
+  if (!note_shape()) return false;
   ranks_.reset(snapshot.nodes().size());
   if (tells_why_) rejected_.reset(snapshot.nodes().size());
   return judge(Rows::all(snapshot.nodes().size()), snapshot);
 }
 
-void ClassView::follow_last(const Snapshot::Change& change) {
-  if (change.kind == Snapshot::Change::Kind::came) {
-    scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
-  } else if (scratch_.is_changed[change.index] != 0) {
-    std::erase(scratch_.changed, static_cast<Ranks::Index>(change.index));
-  } else {
-    sum(*change.before, -1);
+namespace {
+
+constexpr std::uint8_t kChanged = 1;
+constexpr std::uint8_t kObject = 2;  // a change since the last update was of the node's object
+
+}  // namespace
+
+// Nodes whose object changed lose all that they had before, and gain all that they have now; of the others only the
+// pods that came and went are summed.
+void ClassView::note_object_changes(const Snapshot& snapshot) {
+  std::vector<std::uint8_t>& flags = scratch_.is_changed;
+  const auto& changes = snapshot.changes();
+  for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
+    if (!change->is_object) continue;
+    if (change->index >= flags.size()) flags.resize(change->index + 1, 0);
+    flags[change->index] |= kObject;
   }
-  const std::size_t nodes = change.kind == Snapshot::Change::Kind::came ? change.index + 1 : change.index;
-  scratch_.is_changed.resize(nodes, 1);
+}
+
+void ClassView::follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot) {
+  std::uint8_t& flags = scratch_.is_changed[change.index];
+  if ((flags & kChanged) == 0) {
+    flags |= kChanged;
+    scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
+    ranks_.prefetch(static_cast<Ranks::Index>(change.index));
+    if ((flags & kObject) != 0) sum_whole(change.index, *change.before, -1);
+  }
+  if ((flags & kObject) != 0 || active_.empty()) return;
+  for (const PodKinds::Change& each : change.pods) {
+    if (!counts_kind(each.kind, each.serial, *each.pod)) continue;
+    sum_pods(change.index, *snapshot.nodes()[change.index]->node, *each.pod, each.pods);
+  }
+}
+
+// A node came as the last one, or the last one went.
+void ClassView::follow_last(const Snapshot::Change& change) {
+  std::vector<std::uint8_t>& flags = scratch_.is_changed;
+  const bool came = change.kind == Snapshot::Change::Kind::came;
+  if (change.index >= flags.size()) flags.resize(change.index + 1, 0);
+  if (came) {
+    scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
+    flags[change.index] = kChanged | kObject;
+  } else {
+    if ((flags[change.index] & kChanged) != 0) {
+      std::erase(scratch_.changed, static_cast<Ranks::Index>(change.index));
+    } else if (!active_.empty()) {
+      sum_whole(change.index, *change.before, -1);
+    }
+    flags[change.index] = 0;
+  }
+  const std::size_t nodes = came ? change.index + 1 : change.index;
   ranks_.resize(nodes);
   if (tells_why_) rejected_.resize(nodes);
   with_nominated_.erase(change.index);
 }
 
-// For each changed node the sums lose its state at the last update and gain its current one.
 bool ClassView::catch_up(const Snapshot& snapshot) {
   const auto& changes = snapshot.changes();
   std::vector<Ranks::Index>& changed = scratch_.changed;
+  std::vector<std::uint8_t>& flags = scratch_.is_changed;  // all 0 between calls
   changed.clear();
-  scratch_.is_changed.resize(ranks_.size(), 0);  // all 0 between calls
+  if (flags.size() < ranks_.size()) flags.resize(ranks_.size(), 0);
+  if (!active_.empty() && object_changes_made_ != snapshot.object_changes_made()) note_object_changes(snapshot);
   for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
-    if (change->kind != Snapshot::Change::Kind::replaced) {
+    if (change->kind == Snapshot::Change::Kind::replaced) {
+      follow_replaced(*change, snapshot);
+    } else {
       follow_last(*change);
-    } else if (std::exchange(scratch_.is_changed[change->index], 1) == 0) {
-      changed.push_back(static_cast<Ranks::Index>(change->index));
-      ranks_.prefetch(static_cast<Ranks::Index>(change->index));
-      sum(*change->before, -1);
     }
   }
   for (const Ranks::Index index : changed) {
-    scratch_.is_changed[index] = 0;
-    sum(*snapshot.nodes()[index], 1);
+    const bool whole = (std::exchange(flags[index], 0) & kObject) != 0;
+    if (whole && !active_.empty()) sum_whole(index, *snapshot.nodes()[index], 1);
   }
-  if (domains_.is_stale()) return regroup(snapshot);
+  if (!domains_.follow(snapshot)) return regroup(snapshot);
   for (const std::size_t index : scratch_.tracked) changed.push_back(static_cast<Ranks::Index>(index));
   return judge(Rows::at(changed), snapshot);
 }
 
 std::size_t ClassView::bytes() const {
   constexpr std::size_t kRest = 4096;  // the pod, what plugins keep in the state
-  return kRest + ranks_.bytes() + (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
+  return kRest + ranks_.bytes() + verdicts_.capacity() * sizeof(Verdict) + touched_.capacity() * 8 +
+         (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
 }
 
 }  // namespace berth

@@ -132,7 +132,12 @@ class ClassView {
   bool take_object_answers(const Snapshot& snapshot);
   bool follow_object_answers(const Snapshot& snapshot);
   bool note_shape();
-  void sum(const NodeInfo& node, std::int64_t times);
+  void begin_sums(const Snapshot& snapshot);
+  bool counts_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other);
+  void sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods);
+  void sum_whole(std::size_t index, const NodeInfo& node, std::int64_t times);
+  void note_object_changes(const Snapshot& snapshot);
+  void follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot);
   bool catch_up(const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
   template <class Entry>
@@ -152,7 +157,12 @@ class ClassView {
   bool place_rows(const Rows& rows, const Snapshot& snapshot);
   // What the own scores of a group's nodes are, besides their ranks.
   std::int64_t beyond_ranks(Ranks::Number group) const;
-  Ranks::Number group_of(std::size_t row, const NodeInfo& node);
+  Ranks::Number group_of(std::size_t row, std::size_t index, const Snapshot& snapshot);
+  static std::int64_t domain_of(const Domains::Key& key, std::size_t index);
+  void group_all(const Snapshot& snapshot);
+  bool is_touched(std::size_t index) const {
+    return index / 64 < touched_.size() && (touched_[index / 64] >> index % 64 & 1u) != 0;
+  }
   // The status of the first plugin that rejects the node; success when none does. SummingPlugins are not asked.
   Status why_rejected(std::size_t index, const Snapshot& snapshot);
   bool tell_why(const Rows& rows, const Snapshot& snapshot);
@@ -166,6 +176,12 @@ class ClassView {
   UndeclaredPlugins undeclared_;
   std::vector<SummingPlugin*> summing_;  // declared
   std::vector<SummingPlugin*> active_;   // of those, the ones that are not idle
+  struct Verdict {
+    std::uint32_t serial = 0;  // of the kind
+    bool counts = false;
+  };
+  std::vector<Verdict> verdicts_;       // by number of a kind of pods: whether active plugins count them
+  std::vector<std::uint64_t> touched_;  // a bit by index: pods that count are, or were, there
   bool begun_ = false;
   std::string_view why_not_begun_;
   CycleState state_;  // as written by PreFilter and PreScore of declared plugins
@@ -185,6 +201,7 @@ class ClassView {
   };
   std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by index
   std::int64_t changes_made_ = 0;
+  std::int64_t object_changes_made_ = 0;
 };
 
 }  // namespace berth

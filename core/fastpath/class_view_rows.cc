@@ -1,5 +1,7 @@
 // How a view judges nodes: Filter and Score of all plugins that look at one node, row by row or in batches.
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "core/fastpath/class_view.h"
@@ -113,19 +115,110 @@ bool ClassView::score_rows(const Rows& rows, const Snapshot& snapshot) {
   return true;
 }
 
-// A node's group: its scores that are normalized later, what its own scores exceed ranks by, and the traits that
-// SummingPlugins know it by.
-Ranks::Number ClassView::group_of(std::size_t row, const NodeInfo& node) {
+// A node's group: its scores that are normalized later, what its own scores exceed ranks by, the domains that it is in
+// and, where pods that count are on it, its own traits.
+Ranks::Number ClassView::group_of(std::size_t row, std::size_t index, const Snapshot& snapshot) {
   Ranks::Key& key = scratch_.key;
   key.clear();
-  std::size_t normalizing = 0;
-  for (const auto& entry : framework_.scores()) {
-    if (!scores(entry) || entry.normalizing == nullptr) continue;
-    key.push_back(one_group_ ? 0 : scratch_.raw[normalizing++][row]);
-  }
+  for (std::size_t i = 0; i < normalizing_; ++i) key.push_back(one_group_ ? 0 : scratch_.raw[i][row]);
   if (most_own_ > Ranks::kMostScore) key.push_back(scratch_.own[row] / (Ranks::kMostScore + 1));
-  for (const SummingPlugin* plugin : active_) plugin->add_traits(state_, pod_, node, domains_, key);
+  for (const Domains::Key& each : domains_.keys()) key.push_back(domain_of(each, index));
+  if (is_touched(index)) {
+    const std::size_t without = key.size();
+    for (const SummingPlugin* plugin : active_) {
+      plugin->add_traits(state_, pod_, *snapshot.nodes()[index], domains_, key);
+    }
+    const bool has_traits = std::any_of(key.begin() + static_cast<std::ptrdiff_t>(without), key.end(),
+                                        [](std::int64_t trait) { return trait != 0; });
+    if (!has_traits) key.resize(without);
+  }
   return ranks_.group(key);
+}
+
+namespace {
+
+// Tells groups apart by one more value of each row: (group, value) becomes a group. Rows without a group stay so.
+class Refinement {
+ public:
+  explicit Refinement(std::vector<Ranks::Number>& groups) : groups_(groups) {}
+
+  template <class ValueOf>
+  void by(ValueOf value_of) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t row = 0; row < groups_.size(); ++row) {
+      if (groups_[row] == Ranks::kNone) continue;
+      least = std::min(least, value_of(row));
+      most = std::max(most, value_of(row));
+    }
+    if (least >= most) return;  // all are the same
+    constexpr std::int64_t kDense = 1 << 16;
+    const bool is_dense = most - least < kDense && (most - least + 1) * static_cast<std::int64_t>(count_) <= kDense;
+    const auto span = is_dense ? static_cast<std::size_t>(most - least + 1) : 0;
+    dense_.assign(span * count_, Ranks::kNone);
+    sparse_.clear();
+    Ranks::Number found = 0;
+    for (std::size_t row = 0; row < groups_.size(); ++row) {
+      if (groups_[row] == Ranks::kNone) continue;
+      const auto value = static_cast<std::size_t>(value_of(row) - least);
+      Ranks::Number& group = is_dense ? dense_[groups_[row] * span + value] : sparse(groups_[row], value);
+      if (group == Ranks::kNone) group = found++;
+      groups_[row] = group;
+    }
+    count_ = found;
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  struct PairHash {
+    std::size_t operator()(const std::pair<std::size_t, std::size_t>& pair) const {
+      return static_cast<std::size_t>(pair.first * std::uint64_t{0x9E3779B97F4A7C15} + pair.second);
+    }
+  };
+  Ranks::Number& sparse(std::size_t group, std::size_t value) {
+    return sparse_.try_emplace({group, value}, Ranks::kNone).first->second;
+  }
+  std::vector<Ranks::Number>& groups_;
+  std::size_t count_ = 1;
+  std::vector<Ranks::Number> dense_;
+  std::unordered_map<std::pair<std::size_t, std::size_t>, Ranks::Number, PairHash> sparse_;
+};
+
+}  // namespace
+
+std::int64_t ClassView::domain_of(const Domains::Key& key, std::size_t index) {
+  const std::int64_t number = key.number_of(index);
+  return key.per_node && number != Domains::kNone ? 0 : number;
+}
+
+// The groups of all nodes: found column by column, and looked up once each, as there are few.
+void ClassView::group_all(const Snapshot& snapshot) {
+  const std::size_t nodes = scratch_.rejects.size();
+  std::vector<Ranks::Number>& groups = scratch_.groups;
+  groups.resize(nodes);
+  for (std::size_t index = 0; index < nodes; ++index) {
+    groups[index] = scratch_.rejects[index] != 0 || is_touched(index) ? Ranks::kNone : 0;
+  }
+  Refinement refinement(groups);
+  for (std::size_t i = 0; i < normalizing_; ++i) {
+    refinement.by([&](std::size_t row) -> std::int64_t { return scratch_.raw[i][row]; });
+  }
+  if (most_own_ > Ranks::kMostScore) {
+    refinement.by([&](std::size_t row) -> std::int64_t { return scratch_.own[row] / (Ranks::kMostScore + 1); });
+  }
+  for (const Domains::Key& key : domains_.keys()) {
+    refinement.by([&](std::size_t row) { return domain_of(key, row); });
+  }
+  std::vector<Ranks::Number> numbers(refinement.count(), Ranks::kNone);
+  for (std::size_t index = 0; index < nodes; ++index) {
+    if (groups[index] != Ranks::kNone) {
+      Ranks::Number& number = numbers[groups[index]];
+      if (number == Ranks::kNone) number = group_of(index, index, snapshot);
+      groups[index] = number;
+    } else if (scratch_.rejects[index] == 0) {
+      groups[index] = group_of(index, index, snapshot);
+    }
+  }
 }
 
 std::int64_t ClassView::beyond_ranks(Ranks::Number group) const {
@@ -144,7 +237,7 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
         ranks_.take(index);
       } else {
         const bool has_group = one_group_ && !ranks_.groups().empty();
-        ranks_.put(index, has_group ? ranks_.groups().front() : group_of(row, *snapshot.nodes()[index]), rank_of(row));
+        ranks_.put(index, has_group ? ranks_.groups().front() : group_of(row, index, snapshot), rank_of(row));
       }
     }
     return true;
@@ -154,13 +247,10 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
     scratch_.ranks[row] = rejects[row] != 0 ? static_cast<Ranks::Score>(-1) : rank_of(row);
   }
   scratch_.groups.clear();
-  if (one_group_) {
-    if (rows.size() > 0) group_of(0, *snapshot.nodes()[0]);
-  } else {
-    scratch_.groups.resize(rows.size(), Ranks::kNone);
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      if (rejects[row] == 0) scratch_.groups[row] = group_of(row, *snapshot.nodes()[row]);
-    }
+  if (!one_group_) {
+    group_all(snapshot);
+  } else if (rows.size() > 0) {
+    group_of(0, 0, snapshot);
   }
   ranks_.fill(scratch_.ranks, scratch_.groups);
   return true;

@@ -44,7 +44,7 @@ bool ClassView::Attempt::pre_score() {
   CycleState& state = view_.state_;
   std::vector<AlikeNodes>& nodes = scratch_.alike_nodes;
   nodes.clear();
-  for (const auto& alike : scratch_.alike) nodes.push_back({snapshot_.nodes()[alike.any], alike.size});
+  for (const auto& alike : scratch_.alike) nodes.push_back({snapshot_.nodes()[alike.any], alike.any, alike.size});
   bool done = true;
   for (const auto& entry : view_.framework_.pre_scores()) {
     if (!view_.sums(entry)) continue;

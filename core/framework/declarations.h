@@ -106,32 +106,43 @@ class BatchScorePlugin {
 // Nodes that no plugin distinguishes except by their own scores.
 struct AlikeNodes {
   std::shared_ptr<const NodeInfo> any;  // one of them
+  std::size_t index = 0;                // its index
   std::size_t count = 0;
 };
 
 // The properties of a node that a plugin distinguishes it by, as numbers.
 using Traits = RecyclingVector<std::int64_t>;
 
-// A plugin whose PreFilter and PreScore sum over all nodes, and whose Filter and Score compare a node, or its topology
-// domains, with these sums. The sums are kept between pods of a class in a CycleState of the class and updated with
-// every change of a node; filter() and score() find there what pre_filter() and pre_score() would have written. reads()
+// A plugin whose PreFilter and PreScore sum over all nodes and the pods on them, and whose Filter and Score compare a
+// node, or its topology domains, with these sums. The sums are kept between pods of a class in a CycleState of the
+// class and updated with every change; filter() and score() find there what pre_filter() and pre_score() would have
+// written. Of other pods the plugin reads no more than what makes them of one kind (core/cache/pod_kinds.h). reads()
 // returns `sums` at all of its points.
+//
+// A node is known by the domains that it is in, which are the values of its labels by the keys watched, and by traits
+// of its own: nodes in equal domains with equal traits get equal results from filter() and score(), whatever the sums.
+// A node that is alone in a domain, by a key that is_per_node(), is known by its traits instead.
 class SummingPlugin {
  public:
   virtual ~SummingPlugin() = default;
   // True when the pod's labels may affect the plugin's results; then pods with different labels are different classes.
   virtual bool reads_labels(const Pod& pod, const Snapshot& snapshot) const = 0;
-  // Starts with the sums over no nodes. The plugin registers its topology keys with `domains`.
-  virtual void begin_sums(CycleState& state, const Pod& pod, Domains& domains) = 0;
-  // After begin_sums(): true when sum() and add_traits() would do nothing for any of these nodes, so that they need not
-  // be called. Asked again for each pod of the class; when it turns false, the sums are rebuilt.
+  // Starts with the sums over all nodes as if no pods were on them. Watches topology keys; while it watches none, no
+  // node has traits.
+  virtual void begin_sums(CycleState& state, const Pod& pod, const Snapshot& snapshot, Domains& domains) = 0;
+  // After begin_sums(): true when the functions that sum, and add_traits(), would do nothing for any of these nodes, so
+  // that they need not be called. Asked again for each pod of the class; when it turns false, the sums are rebuilt.
   virtual bool is_idle(const CycleState& /*state*/, const Pod& /*pod*/, const Snapshot&) const { return false; }
   // False when an object other than nodes and pods on them has changed, so that the sums must be rebuilt.
   virtual bool sums_hold(const CycleState& state, const Pod& pod) const = 0;
-  // Adds the node's contribution multiplied by `times`, 1 or -1.
-  virtual void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) = 0;
-  // Appends the node's traits: nodes with equal traits get equal results from filter() and score(), whatever the sums.
-  // Depends on the node, the pods on it and `domains` only.
+  // Adds what a node alone contributes, multiplied by `times`, 1 or -1: it came, or went, without pods.
+  virtual void sum_node(CycleState& state, const Pod& pod, const Node& node, std::int64_t times) = 0;
+  // True when pods like `other` contribute anything, on whichever node.
+  virtual bool counts_pod(CycleState& state, const Pod& pod, const Pod& other) const = 0;
+  // Adds what so many pods like `other` contribute that came to the node; fewer than 0 left it. May watch further keys.
+  virtual void sum_pods(CycleState& state, const Pod& pod, const Node& node, const Pod& other, std::int64_t pods,
+                        Domains& domains) = 0;
+  // Appends the node's own traits. All must be 0 for a node to which sum_pods() has added nothing.
   virtual void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
                           Traits& traits) const = 0;
   // True when pre_filter() for such a pod would return Skip now.

@@ -1,54 +1,48 @@
 #include "core/framework/domains.h"
 
-#include "core/api/node.h"
+#include <algorithm>
 
 namespace berth {
 
-void Domains::watch(const std::string& key) {
-  if (keys_.try_emplace(key).second) stale_ = true;
+namespace {
+
+// A node without the label counts as one with the empty value where plugins sum up, so that value is never one node's.
+bool is_unique(const NodeColumns::Label& label) {
+  const auto empty = label.values.find(std::string());
+  return label.shared == 0 && (empty == label.values.end() || label.nodes[empty->second] == 0);
 }
 
-void Domains::recount(const Snapshot& snapshot) {
-  for (auto& [key, values] : keys_) {
-    values = {};
-    for (const auto& node : snapshot.nodes()) count(values, key, *node->node, 1);
-    values.per_node = values.shared == 0;
+}  // namespace
+
+const Domains::Key* Domains::find(std::string_view key) const {
+  const auto found = std::find_if(keys_.begin(), keys_.end(), [key](const Key& each) { return each.name == key; });
+  return found == keys_.end() ? nullptr : &*found;
+}
+
+void Domains::watch(std::string_view key) {
+  if (find(key) == nullptr) keys_.push_back({std::string(key), nullptr, 0, false});
+}
+
+bool Domains::follow(const Snapshot& snapshot) {
+  bool holds = true;
+  NodeColumns& columns = snapshot.columns();
+  for (Key& key : keys_) {
+    const NodeColumns::Label& label = columns.label(key.name, snapshot.nodes());
+    const bool per_node = is_unique(label);
+    const bool is_same = key.label != nullptr && key.id == label.id && (per_node || !key.per_node);
+    if (!is_same) {
+      key.per_node = per_node;
+      holds = false;
+    }
+    key.label = &label;
+    key.id = label.id;
   }
-  stale_ = false;
+  return holds;
 }
 
-void Domains::count(const Node& node, std::int64_t times) {
-  for (auto& [key, values] : keys_) {
-    count(values, key, node, times);
-    if (values.shared == 0 || !values.per_node) continue;
-    values.per_node = false;
-    stale_ = true;
-  }
-}
-
-void Domains::count(Values& values, const std::string& key, const Node& node, std::int64_t times) {
-  const auto label = node.metadata.labels.find(key);
-  if (label == node.metadata.labels.end()) return;
-  const auto [found, is_new] = values.domains.try_emplace(label->second);
-  Domain& domain = found->second;
-  if (is_new) domain.number = ++last_number_;
-  const bool was_shared = domain.nodes > 1;
-  domain.nodes += times;
-  values.shared += (domain.nodes > 1 ? 1 : 0) - (was_shared ? 1 : 0);
-  if (domain.nodes == 0) values.domains.erase(found);
-}
-
-bool Domains::is_per_node(const std::string& key) const {
-  const auto values = keys_.find(key);
-  return values != keys_.end() && values->second.per_node;
-}
-
-std::int64_t Domains::number_of(const std::string& key, const Node& node) const {
-  const auto values = keys_.find(key);
-  const auto label = node.metadata.labels.find(key);
-  if (values == keys_.end() || label == node.metadata.labels.end()) return kNone;
-  const auto domain = values->second.domains.find(label->second);
-  return domain == values->second.domains.end() ? kNone : domain->second.number;
+bool Domains::is_per_node(std::string_view key) const {
+  const Key* found = find(key);
+  return found != nullptr && found->per_node;
 }
 
 }  // namespace berth

@@ -200,6 +200,7 @@ class BothWays : public ::testing::Test {
   // Twenty classes: resources, selectors, tolerations, ports, spreading, affinity.
   Pod pod() {
     if (preempts && random.chance(1, 2)) return preemptor();
+    if (classes > 0) return pod_of_class(random.below(classes));
     const std::uint64_t shape = only_volumes ? 14 + 3 * random.below(2) : random.below(preempts ? 3 : 20);
     const std::string number = std::to_string(count++);
     Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (shape % 3)) + "m"}}));
@@ -250,6 +251,37 @@ class BothWays : public ::testing::Test {
     if (shape == 16) {
       near.topology_key = "rack";
       made.affinity->pod_anti_affinity.required.push_back(near);
+    }
+    return made;
+  }
+
+  // One of many workloads: plain, spread over zones or hosts, near or away from its own pods, or away from all.
+  Pod pod_of_class(std::uint64_t number) {
+    Pod made = make_pod("pod-" + std::to_string(count++), resources({{"cpu", std::to_string(50 + number) + "m"}}));
+    const std::string app = "app-" + std::to_string(number);
+    made.metadata.labels["app"] = app;
+    made.metadata.labels["color"] = number % 2 == 0 ? "green" : "red";
+    if (number % 3 == 0) made.node_selector["disk"] = "ssd";
+    LabelSelector own;
+    own.requirements.push_back({"app", Requirement::Operator::in, {app}});
+    PodAffinityTerm term;
+    term.label_selector = own;
+    term.topology_key = number % 2 == 0 ? kZone : "kubernetes.io/hostname";
+    const std::uint64_t kind = number % 7;
+    if (kind == 1 || kind == 2) {
+      TopologySpreadConstraint spread;
+      spread.topology_key = term.topology_key;
+      spread.max_skew = 2;
+      spread.label_selector = own;
+      spread.schedule_anyway = kind == 2;
+      made.topology_spread_constraints.push_back(spread);
+    }
+    if (kind == 3) made.affinity->pod_anti_affinity.preferred.push_back({30, term});
+    if (kind == 4) made.affinity->pod_affinity.required.push_back(term);
+    if (kind == 5) made.affinity->pod_anti_affinity.required.push_back(term);
+    if (kind == 6 && number % 4 == 0) {
+      term.label_selector->requirements[0] = {"color", Requirement::Operator::in, {"red"}};
+      made.affinity->pod_anti_affinity.preferred.push_back({10, term});
     }
     return made;
   }
@@ -575,7 +607,8 @@ class BothWays : public ::testing::Test {
   bool asks_features = false;  // of what devices say that they can do
   bool is_full_from_the_start = false;
   bool changes_promises = false;
-  bool all_new = false;  // nearly every pod is the first of its class
+  std::uint64_t classes = 0;  // pods of so many workloads, and no others
+  bool all_new = false;       // nearly every pod is the first of its class
   bool has_images = true;
   bool comes_and_goes = false;  // nodes do, without the order being rebuilt
   std::ptrdiff_t last_changes = 0;

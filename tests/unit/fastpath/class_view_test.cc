@@ -15,6 +15,12 @@ namespace {
 
 using ClassViewTest = BothWays;
 
+// From the environment.
+int number(const char* name, int otherwise) {
+  const char* given = std::getenv(name);
+  return given == nullptr ? otherwise : std::stoi(given);
+}
+
 TEST_F(ClassViewTest, DecidesAsThePluginsOverAThousandChangesOfASmallFleet) {
   play(1, 40, 1000);
   EXPECT_GT(from_view, rounds(100));
@@ -138,10 +144,6 @@ TEST_F(ClassViewTest, PreemptsAsThePlugins) {
 
 // As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED; with BERTH_PREEMPTS=1 pods preempt.
 TEST_F(ClassViewTest, DecidesAsThePluginsInAFleetOfAnySize) {
-  const auto number = [](const char* name, int otherwise) {
-    const char* given = std::getenv(name);
-    return given == nullptr ? otherwise : std::stoi(given);
-  };
   preempts = number("BERTH_PREEMPTS", 0) != 0;
   play(static_cast<std::uint64_t>(number("BERTH_SEED", 4)), static_cast<std::size_t>(number("BERTH_FLEET", 100)),
        number("BERTH_EVENTS", 200));
@@ -175,6 +177,27 @@ TEST_F(ClassViewTest, DeclinesWeightsThatFourBytesCannotHold) {
   make_framework(in_tree_registry(), profile);
   play(16, 20, 200);
   EXPECT_GT(declined[declined::kTotals], rounds(50));
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsForManyClassesInTurn) {
+  classes = 200;
+  play(17, 120, 2500);
+  EXPECT_GT(from_view, rounds(1000));
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsWhereTheViewsOfManyClassesDoNotFit) {
+  classes = 60;
+  fast_path = std::make_unique<ClassViews>(60'000);
+  drawn_path = std::make_unique<ClassViews>(60'000);
+  play(18, 60, 1500);
+  EXPECT_GT(from_view, rounds(500));
+}
+
+// As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED; BERTH_CLASSES workloads.
+TEST_F(ClassViewTest, DecidesAsThePluginsForAnyNumberOfClasses) {
+  classes = static_cast<std::uint64_t>(number("BERTH_CLASSES", 20));
+  play(static_cast<std::uint64_t>(number("BERTH_SEED", 19)), static_cast<std::size_t>(number("BERTH_FLEET", 100)),
+       number("BERTH_EVENTS", 200));
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsInALargeFleet) { play(2, 500, 200); }

@@ -213,9 +213,11 @@ class SilentSums final : public Moody, public FilterPlugin, public ScorePlugin, 
     return {};
   }
   bool reads_labels(const Pod&, const Snapshot&) const override { return false; }
-  void begin_sums(CycleState&, const Pod&, Domains&) override { ADD_FAILURE(); }
+  void begin_sums(CycleState&, const Pod&, const Snapshot&, Domains&) override { ADD_FAILURE(); }
   bool sums_hold(const CycleState&, const Pod&) const override { return true; }
-  void sum(CycleState&, const Pod&, const NodeInfo&, std::int64_t, Domains&) override { ADD_FAILURE(); }
+  void sum_node(CycleState&, const Pod&, const Node&, std::int64_t) override { ADD_FAILURE(); }
+  bool counts_pod(CycleState&, const Pod&, const Pod&) const override { return false; }
+  void sum_pods(CycleState&, const Pod&, const Node&, const Pod&, std::int64_t, Domains&) override { ADD_FAILURE(); }
   void add_traits(const CycleState&, const Pod&, const NodeInfo&, const Domains&, Traits&) const override {}
   bool skips_filter(const CycleState&, const Pod&) const override { return false; }
   Status pre_score_sums(CycleState&, const Pod&, const std::vector<AlikeNodes>&, const Domains&) override { return {}; }

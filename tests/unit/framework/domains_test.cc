@@ -12,45 +12,71 @@ namespace {
 constexpr const char* kZone = "zone";
 constexpr const char* kHost = "kubernetes.io/hostname";
 
-Node in_zone(const std::string& name, const std::string& zone) {
-  Node node = make_node(name);
-  node.metadata.labels[kZone] = zone;
-  return node;
-}
-
-TEST(Domains, NumberNodesByTheirValues) {
-  Cache cache;
-  for (const auto& [name, zone] : {std::pair{"n0", "a"}, {"n1", "a"}, {"n2", "b"}}) {
-    cache.set_node(share(in_zone(name, zone)));
+class DomainsTest : public ::testing::Test {
+ protected:
+  void set(const std::string& name, const std::string& zone) {
+    Node node = make_node(name);
+    node.metadata.labels[kZone] = zone;
+    cache.set_node(share(std::move(node)));
+    cache.update_snapshot(snapshot);
   }
+  std::int64_t number_of(const char* key, const std::string& node) {
+    return domains.find(key)->number_of(snapshot.index_of(node));
+  }
+  Cache cache;
   Snapshot snapshot;
-  cache.update_snapshot(snapshot);
   Domains domains;
+};
+
+TEST_F(DomainsTest, NumberNodesByTheirValues) {
+  set("n0", "a");
+  set("n1", "a");
+  set("n2", "b");
+  cache.set_node(share(make_node("n3")));
+  cache.update_snapshot(snapshot);
   domains.watch(kZone);
-  EXPECT_TRUE(domains.is_stale()) << "a new key";
   domains.watch(kHost);
-  domains.recount(snapshot);
-  EXPECT_FALSE(domains.is_stale());
+  EXPECT_FALSE(domains.follow(snapshot)) << "new keys";
+  EXPECT_TRUE(domains.follow(snapshot));
   EXPECT_FALSE(domains.is_per_node(kZone));
   EXPECT_TRUE(domains.is_per_node(kHost));
-  const std::int64_t a = domains.number_of(kZone, in_zone("n0", "a"));
-  EXPECT_EQ(domains.number_of(kZone, in_zone("n1", "a")), a);
-  EXPECT_NE(domains.number_of(kZone, in_zone("n2", "b")), a);
-  EXPECT_EQ(domains.number_of(kZone, make_node("n3")), Domains::kNone);
-  EXPECT_EQ(domains.number_of("rack", in_zone("n0", "a")), Domains::kNone) << "not watched";
+  EXPECT_EQ(number_of(kZone, "n1"), number_of(kZone, "n0"));
+  EXPECT_NE(number_of(kZone, "n2"), number_of(kZone, "n0"));
+  EXPECT_EQ(number_of(kZone, "n3"), Domains::kNone);
+  EXPECT_EQ(domains.find("rack"), nullptr) << "not watched";
+  EXPECT_FALSE(domains.is_per_node("rack"));
 }
 
-TEST(Domains, AreStaleWhenAUniqueValueBecomesShared) {
-  Domains domains;
-  domains.watch(kHost);
-  domains.recount(Snapshot());
-  domains.count(make_node("n0"), 1);
-  domains.count(make_node("n1"), 1);
-  EXPECT_FALSE(domains.is_stale());
-  EXPECT_TRUE(domains.is_per_node(kHost));
-  domains.count(make_node("n1"), 1);
-  EXPECT_TRUE(domains.is_stale());
-  EXPECT_FALSE(domains.is_per_node(kHost));
+TEST_F(DomainsTest, AreOutdatedWhenAUniqueValueBecomesShared) {
+  set("n0", "a");
+  set("n1", "b");
+  domains.watch(kZone);
+  domains.follow(snapshot);
+  EXPECT_TRUE(domains.is_per_node(kZone));
+  set("n1", "c");
+  EXPECT_TRUE(domains.follow(snapshot)) << "still one node each";
+  set("n1", "a");
+  EXPECT_FALSE(domains.follow(snapshot));
+  EXPECT_FALSE(domains.is_per_node(kZone));
+  EXPECT_TRUE(domains.follow(snapshot));
+}
+
+TEST_F(DomainsTest, TheEmptyValueIsNeverOneNodesAlone) {
+  set("n0", "a");
+  set("n1", "");
+  domains.watch(kZone);
+  domains.follow(snapshot);
+  EXPECT_FALSE(domains.is_per_node(kZone)) << "nodes without the label are counted with it";
+}
+
+TEST_F(DomainsTest, AreOutdatedWhenTheNodesAreNumberedAfresh) {
+  set("n0", "a");
+  set("n1", "a");
+  domains.watch(kZone);
+  domains.follow(snapshot);
+  EXPECT_TRUE(domains.follow(snapshot));
+  set("n2", "b");
+  EXPECT_FALSE(domains.follow(snapshot)) << "so small a fleet is put in order at each change";
 }
 
 }  // namespace
