@@ -43,8 +43,8 @@ class ClassViewsTest : public BothWays {
     ASSERT_TRUE(result.status.is_success());
     ASSERT_EQ(result.declined, "");
   }
-  void in_turn(ClassViews& views, int classes, int rounds) {
-    for (int i = 0; i < classes * rounds; ++i) decide(views, i % classes);
+  void in_turn(ClassViews& views, int number_of_classes, int rounds) {
+    for (int i = 0; i < number_of_classes * rounds; ++i) decide(views, i % number_of_classes);
   }
   void SetUp() override {
     BothWays::SetUp();
