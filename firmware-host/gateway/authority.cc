@@ -140,11 +140,14 @@ Status Authority::issue_to_client(const std::string& name, const std::string& ou
   return done.is_success() ? record(name, output + ".crt") : done;
 }
 
+// The name has a certificate at any moment: without one it would count as revoked. Whoever was stopped between the two
+// copies has left the last one under both names.
 Status Authority::record(const std::string& name, const std::string& certificate) const {
-  if (has_issued(name)) {
-    std::error_code error;
-    fs::rename(issued(name), earlier(name, count_earlier(name) + 1), error);
-    if (error) return Status::error(issued(name) + ": " + error.message());
+  const int count = count_earlier(name);
+  const std::string last = text_in_file(issued(name));
+  if (!last.empty() && (count == 0 || text_in_file(earlier(name, count)) != last)) {
+    const Status kept = copy(issued(name), earlier(name, count + 1));
+    if (!kept.is_success()) return kept;
   }
   return copy(certificate, issued(name));
 }
@@ -194,7 +197,7 @@ Status Authority::revoke(const std::string& name) const {
   for (int number = count_earlier(name); number > 0; --number) certificates.push_back(earlier(name, number));
   if (has_issued(name)) certificates.push_back(issued(name));
   for (const std::string& certificate : certificates) {
-    if (done.is_success()) done = run({"ca", "-config", file(".cnf"), "-revoke", certificate});
+    if (done.is_success()) done = add_revoked(certificate);
     if (done.is_success()) done = list_revoked();
     if (!done.is_success()) return done;
     std::error_code error;
@@ -204,6 +207,12 @@ Status Authority::revoke(const std::string& name) const {
   std::error_code ignored;
   fs::remove(renewal_request(name), ignored);
   return done;
+}
+
+// Adding it twice is well: who was stopped half-way begins at the start again.
+Status Authority::add_revoked(const std::string& certificate) const {
+  const Status done = run({"ca", "-config", file(".cnf"), "-revoke", certificate});
+  return done.message().find("Already revoked") == std::string::npos ? done : Status::ok();
 }
 
 int Authority::count_earlier(const std::string& name) const {

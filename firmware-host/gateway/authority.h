@@ -62,6 +62,7 @@ class Authority {
   Status make_certificate() const;
   Status make_key(const std::string& path) const;
   Status sign(const std::string& name, const std::string& output, const std::string& extensions) const;
+  Status add_revoked(const std::string& certificate) const;
   Status list_revoked() const;
   Status run(std::vector<std::string> arguments) const;
   std::string settings() const;

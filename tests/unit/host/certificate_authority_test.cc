@@ -173,6 +173,27 @@ TEST_F(CertificateAuthorityTest, ANameHasOnlySoManyValidCertificates) {
   EXPECT_NE(ask("n1", request_).refusal.find("--replace"), std::string::npos);
 }
 
+// A gateway that was killed while it recorded a certificate told the device that it was revoked.
+TEST_F(CertificateAuthorityTest, ANameWhoseCertificateCannotBeRecordedKeepsTheOneBefore) {
+  ASSERT_TRUE(authority_->begin_renewal("n1", request_));
+  EXPECT_FALSE(authority_->end_renewal("n1", request_)) << "nobody has signed it";
+  EXPECT_TRUE(authority_->has_issued("n1"));
+  EXPECT_NE(ask("n1", request_).certificate, "");
+  EXPECT_TRUE(fs::exists(dir_ + "/ca.issued/n1.crt.1"));
+  EXPECT_FALSE(fs::exists(dir_ + "/ca.issued/n1.crt.2")) << "the one before is kept once";
+}
+
+// Stopped between the list and the end of the file that it took the certificate from.
+TEST_F(CertificateAuthorityTest, ARevocationThatWasStoppedHalfWayCanBeRepeated) {
+  const std::string issued = dir_ + "/ca.issued/n1.crt";
+  fs::copy(issued, directory_.file("kept"));
+  ASSERT_TRUE(authority_->revoke("n1").is_success());
+  fs::copy(directory_.file("kept"), issued);
+  const Status again = authority_->revoke("n1");
+  EXPECT_TRUE(again.is_success()) << again.message();
+  EXPECT_FALSE(authority_->has_issued("n1"));
+}
+
 TEST_F(CertificateAuthorityTest, WithoutTheKeyOfAnAuthorityItSaysSo) {
   fs::remove(dir_ + "/ca.key");
   EXPECT_NE(ask("n1", request_).refusal.find("does not hold the authority"), std::string::npos);
