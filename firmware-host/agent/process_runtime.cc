@@ -176,6 +176,7 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
       if (!tagged.tag.starts_with(prefix)) other_texts_[*tag].insert(tagged.tag);
     }
   }
+  inherited_ = tags;
   return std::vector<Tag>(tags.begin(), tags.end());
 }
 
@@ -254,7 +255,10 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
 
 // An error that is pending: whether the workload is alive cannot be told now, or it cannot be started now.
 Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
-  const Result<bool> watched = watch_running_keeper(pod);
+  // A search of all processes takes longer than everything else that a start needs. It may have missed a keeper of a
+  // killed agent that had not got its tag yet; nobody can release that one, and the stop of the pod finds it.
+  const bool is_new = inherited_ && !inherited_->contains(pod.tag);
+  const Result<bool> watched = is_new ? false : watch_running_keeper(pod);
   if (!watched) return Status::pending(watched.error().message());
   if (*watched) {
     watch_directory(pod);

@@ -21,6 +21,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -116,6 +117,7 @@ class ProcessRuntime final : public Runtime {
   std::map<Tag, std::unique_ptr<Pod>> pods_;
   std::map<int, Tag> watched_;                        // by inotify watch
   std::map<Tag, std::set<std::string>> other_texts_;  // as list() found them
+  std::optional<std::set<Tag>> inherited_;            // what list() found; none: it has not searched
   std::unique_ptr<FdWatch> inotify_;
   std::map<pid_t, std::unique_ptr<FdWatch>> removers_;  // sweepers in the background
   int trash_count_ = 0;

@@ -1,4 +1,6 @@
 // Pods that outlive the agent, their directories, their keeper, or the name of the node.
+#include <sys/wait.h>
+
 #include <csignal>
 
 #include "tests/unit/host/runtime_fixture.h"
@@ -34,6 +36,37 @@ TEST_F(RuntimeTest, ReportsAPodThatEndedWithoutTheAgent) {
   open_runtime();
   EXPECT_EQ(runtime_->start(tag_, manifest, {}).value(), handle);
   EXPECT_EQ(exit_code(wait_finished()), 6);
+}
+
+// How often this process has read something: one start searched all processes of the machine.
+std::size_t reads_so_far() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  std::size_t count = 0;
+  while (file >> name >> count) {
+    if (name == "syscr:") return count;
+  }
+  ADD_FAILURE() << "/proc/self/io tells no reads";
+  return 0;
+}
+
+TEST_F(RuntimeTest, TheCostOfAStartDoesNotGrowWithTheProcessesOfTheMachine) {
+  std::vector<pid_t> others;
+  for (int i = 0; i < 100; ++i) {
+    others.push_back(fork());
+    if (others.back() == 0) {
+      pause();
+      _exit(0);
+    }
+  }
+  EXPECT_TRUE(runtime_->list().value().empty());
+  const std::size_t before = reads_so_far();
+  start(tag_, pod("sleep 1000"));
+  EXPECT_LT(reads_so_far() - before, others.size());
+  for (const pid_t other : others) {
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+  }
 }
 
 TEST_F(RuntimeTest, FindsRunningPodsWhenAllDirectoriesAreLost) {
