@@ -84,8 +84,7 @@ class Keeper {
 
   int run() {
     if (!wait_for_go()) return kKeeperStopped;
-    // An earlier keeper of this pod may have left processes behind.
-    sweep();
+    if (!plan_.is_first) sweep();
     state_.started_at = to_rfc3339(clock_.wall());
     write_state();
     while (!is_over()) {

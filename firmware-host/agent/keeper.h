@@ -33,6 +33,7 @@ struct KeeperPlan {
   Workload workload;
   std::string directory;  // the pod's
   CrashBackoff backoff;
+  bool is_first = false;  // the pod had no keeper before, which could have left processes behind
   std::map<std::string, ContainerReport> earlier;  // by container, as an earlier keeper of this pod left it
 };
 

@@ -257,8 +257,8 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
 Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
   // A search of all processes takes longer than everything else that a start needs. It may have missed a keeper of a
   // killed agent that had not got its tag yet; nobody can release that one, and the stop of the pod finds it.
-  const bool is_new = inherited_ && !inherited_->contains(pod.tag);
-  const Result<bool> watched = is_new ? false : watch_running_keeper(pod);
+  pod.had_no_keeper = inherited_ && !inherited_->contains(pod.tag) && pod.keeper.pid == 0;
+  const Result<bool> watched = pod.had_no_keeper ? false : watch_running_keeper(pod);
   if (!watched) return Status::pending(watched.error().message());
   if (*watched) {
     watch_directory(pod);
@@ -311,6 +311,7 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   keeper_plan.workload = std::move(*workload);
   keeper_plan.directory = pod.directory;
   keeper_plan.backoff = config_.backoff;
+  keeper_plan.is_first = std::exchange(pod.had_no_keeper, false);
   if (*before) {
     note_lost_runs(**before);
     for (auto* reports : {&(*before)->init_containers, &(*before)->containers}) {

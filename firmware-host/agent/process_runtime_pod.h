@@ -25,6 +25,7 @@ struct ProcessRuntime::Pod {
   int watch = -1;                    // inotify, on the directory
   std::string reported;              // status text last passed to the handler
   bool reported_finished = false;
+  bool had_no_keeper = false;  // none, ever: nothing of the pod can run
   bool may_go = false;
   bool stopping = false;
   Millis stop_grace_ms = 0;
