@@ -234,6 +234,27 @@ void read_pool(FieldReader& reader, const std::vector<VolumePool>& before, Volum
   }
 }
 
+void read_pools(FieldReader& reader, AgentSettings& out) {
+  static constexpr std::array kQuotas{EnumName<PoolQuota>{"auto", PoolQuota::automatic},
+                                      EnumName<PoolQuota>{"required", PoolQuota::required},
+                                      EnumName<PoolQuota>{"off", PoolQuota::off}};
+  std::vector<VolumePool>& pools = out.agent.volume_pools;
+  if (reader.has("volume_pools")) {
+    pools.clear();
+    out.pool_quotas.clear();
+  }
+  reader.read_each("volume_pools", [&](FieldReader& item) {
+    VolumePool pool;
+    read_pool(item, pools, pool);
+    pools.push_back(std::move(pool));
+    item.read_enum("quota", kQuotas, out.pool_quotas.emplace_back(PoolQuota::automatic));
+  });
+  if (pools.size() > kMaxPools) {
+    reader.error("volume_pools",
+                 "expected at most " + std::to_string(kMaxPools) + " pools, got " + std::to_string(pools.size()));
+  }
+}
+
 void read_agent_lists(FieldReader& reader, AgentConfig& out) {
   Labels labels;
   decode::read_labels(reader, "labels", labels);
@@ -259,16 +280,6 @@ void read_agent_lists(FieldReader& reader, AgentConfig& out) {
     read_volume(item, out.volumes, volume);
     out.volumes.push_back(std::move(volume));
   });
-  if (reader.has("volume_pools")) out.volume_pools.clear();
-  reader.read_each("volume_pools", [&](FieldReader& item) {
-    VolumePool pool;
-    read_pool(item, out.volume_pools, pool);
-    out.volume_pools.push_back(std::move(pool));
-  });
-  if (out.volume_pools.size() > kMaxPools) {
-    reader.error("volume_pools", "expected at most " + std::to_string(kMaxPools) + " pools, got " +
-                                     std::to_string(out.volume_pools.size()));
-  }
 }
 
 void read_agent(FieldReader& reader, AgentSettings& out) {
@@ -278,6 +289,7 @@ void read_agent(FieldReader& reader, AgentSettings& out) {
   read_path(reader, "state_dir", out.state_directory);
   reader.read_object("broker", [&](FieldReader& broker) { read_broker(broker, out.broker); });
   read_agent_lists(reader, out.agent);
+  read_pools(reader, out);
   read_seconds(reader, "heartbeat_seconds", out.agent.heartbeat_ms, 3600);
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log_level, out.log_format); });
 }

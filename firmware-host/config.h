@@ -16,6 +16,7 @@
 #include "core/objects/same_name.h"
 #include "core/status.h"
 #include "firmware-host/logging.h"
+#include "firmware-host/pool_quota.h"
 
 namespace berth {
 
@@ -117,6 +118,7 @@ Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_
 // heartbeat_seconds, log.
 struct AgentSettings {
   AgentConfig agent;
+  std::vector<PoolQuota> pool_quotas;  // one for each of agent.volume_pools
   BrokerSettings broker;
   std::string state_directory;
   Level log_level = Level::info;

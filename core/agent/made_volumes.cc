@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/agent/records.h"
@@ -27,6 +28,9 @@ std::set<std::string> names_of(const NodeState& state) {
   return names;
 }
 
+// Of its pool, which may be gone from the configuration.
+std::string root_of(const MadeVolume& volume) { return volume.path.substr(0, volume.path.rfind('/')); }
+
 }  // namespace
 
 bool is_in(const VolumePool& pool, const BoundVolume& volume) { return volume.path == path_in(pool, volume.volume); }
@@ -40,8 +44,14 @@ MadeVolumes::~MadeVolumes() {
 void MadeVolumes::restore(std::map<std::string, MadeVolume> volumes) {
   volumes_ = std::move(volumes);
   for (const auto& [name, volume] : volumes_) {
-    if (volume.state != State::removing) continue;
-    remove_later(name, 0);
+    if (volume.state == State::removing) {
+      remove_later(name, 0);
+      continue;
+    }
+    if (volume.bytes == 0) continue;
+    const Status limited = parts_.directories->limit(root_of(volume), name, volume.bytes);
+    if (limited.is_success()) continue;
+    parts_.log.write(Level::warn, "a volume is not limited", {{"volume", name}, {"why", limited.message()}});
   }
   for (const VolumePool& pool : parts_.pools) {
     for (const std::string& name : parts_.directories->list(pool.root)) {
@@ -177,7 +187,7 @@ void MadeVolumes::remove_later(const std::string& volume, Millis delay) {
 
 void MadeVolumes::remove_some(const std::string& volume) {
   const std::string path = volumes_.at(volume).path;
-  const Result<bool> gone = parts_.directories->remove(path.substr(0, path.rfind('/')), volume, kEntriesAStep);
+  const Result<bool> gone = parts_.directories->remove(root_of(volumes_.at(volume)), volume, kEntriesAStep);
   if (!gone) {
     parts_.log.write(Level::warn, "volume not removed yet", {{"volume", volume}, {"error", gone.error().message()}});
   }

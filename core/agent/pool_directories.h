@@ -15,6 +15,9 @@ class PoolDirectories {
   // Makes the directory `<root>/<volume>`, durably, for at most `bytes` where the file system can limit it. An empty
   // directory of that name will do; the error tells of one that is not, or why none can be made.
   virtual Status make(const std::string& root, const std::string& volume, std::int64_t bytes) = 0;
+  // Limits one that is there to `bytes` again, where the file system can and it is not: at each start. The error tells
+  // why its pods go on without a limit.
+  virtual Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) = 0;
   // Removes at most `entries` of what is in it, and it itself when it is empty; follows no link and stays on the file
   // system of the root. True: it is gone, durably. Called again until then.
   virtual Result<bool> remove(const std::string& root, const std::string& volume, int entries) = 0;

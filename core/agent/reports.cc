@@ -45,6 +45,7 @@ Json pools_json(const std::vector<VolumePool>& pools) {
     json.set("class", pool.storage_class);
     json.set("root", pool.root);
     json.set("capacity", pool.capacity.to_text());
+    json.set("limited", pool.is_limited);
     list.push_back(std::move(json));
   }
   return list;

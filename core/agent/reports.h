@@ -50,7 +50,7 @@ struct AgentSession {
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
-// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"volumePools":[{"class","root","capacity"}],"features":[],"certificateExpires"};
+// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"volumePools":[{"class","root","capacity","limited"}],"features":[],"certificateExpires"};
 // session, sequence, heartbeatMs and certificateExpires as strings. "machine", "serial" and "address" (D5) where they
 // are known. `address`: of this machine, as it reached the broker.
 struct StateNotes {

@@ -48,6 +48,7 @@ void read_pools(FieldReader& status, Node& node) {
     item.read_checked("class", pool.storage_class, is_valid_name, "the name of a StorageClass");
     item.read_checked("root", pool.root, is_pool_root, "an absolute path without \"..\", and without '/' at its end");
     read_quantity(item, "capacity", pool.capacity);
+    item.read_bool("limited", pool.is_limited);
     const bool is_known = std::any_of(pools.begin(), pools.end(), [&pool](const VolumePool& other) {
       return other.storage_class == pool.storage_class;
     });

@@ -230,7 +230,7 @@ VolumeDevice devicePath name
 VolumeMount mountPath mountPropagation name readOnly recursiveReadOnly subPath subPathExpr
 VolumeNodeAffinity required=NodeSelector
 VolumeNodeResources count
-VolumePool capacity class root
+VolumePool capacity class limited root
 VolumeProjection clusterTrustBundle=ClusterTrustBundleProjection configMap=ConfigMapProjection downwardAPI=DownwardAPI
   podCertificate=PodCertificateProjection secret=SecretProjection serviceAccountToken=ServiceAccountTokenProjection
 VolumeResources limits requests

@@ -14,7 +14,7 @@ namespace {
 // decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
 // file; objects packed with another version are decoded from their JSON.
 constexpr std::uint64_t kPodForm = 8;
-constexpr std::uint64_t kNodeForm = 6;
+constexpr std::uint64_t kNodeForm = 7;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
 // when a type gains a member that is not listed here.
@@ -128,8 +128,8 @@ void visit(auto& archive, ContainerImage& it) {
   archive(names, size);
 }
 void visit(auto& archive, VolumePool& it) {
-  auto& [storage_class, root, capacity] = it;
-  archive(storage_class, root, capacity);
+  auto& [storage_class, root, capacity, is_limited] = it;
+  archive(storage_class, root, capacity, is_limited);
 }
 void visit(auto& archive, Node& it) {
   auto& [metadata, taints, unschedulable, allocatable, images, conditions, features, pools, manifest] = it;

@@ -12,6 +12,7 @@ struct VolumePool {
   std::string storage_class;  // each device has at most one pool of a class
   std::string root;           // an absolute path without "..", and without a '/' at its end
   Quantity capacity;          // bytes, of all volumes in it
+  bool is_limited = false;    // pods can write to a volume no more than its claim asks for
   bool operator==(const VolumePool&) const = default;
 };
 

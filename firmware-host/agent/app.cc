@@ -145,7 +145,8 @@ class AgentApp {
     output_.emplace(state_->file("output"), state_->file("pods"), OutputFiles::Limits{}, log_);
     settings_.agent.output = &*output_;
     settings_.agent.pool_directories = &pools_;
-    for (const Status& opened : {runtime_->open(), output_->open(), PoolFiles::check(settings_.agent.volume_pools)}) {
+    for (const Status& opened :
+         {runtime_->open(), output_->open(), pools_.open(settings_.agent.volume_pools, settings_.pool_quotas)}) {
       if (!opened.is_success()) return fail(kExitMachine, "cannot start", opened);
     }
     return kExitOk;
@@ -261,7 +262,8 @@ class AgentApp {
   std::optional<MarkFile> marks_;
   std::unique_ptr<ProcessRuntime> runtime_;
   std::optional<OutputFiles> output_;
-  PoolFiles pools_;
+  KernelQuotas quotas_;
+  PoolFiles pools_{quotas_, log_};
   std::optional<TimeFile> time_file_;    // with TLS
   std::optional<TimeFloor> time_floor_;  // likewise
   std::optional<DeviceCertificate> certificate_;

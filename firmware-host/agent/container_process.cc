@@ -1,6 +1,7 @@
 #include "firmware-host/agent/container_process.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,10 @@ void reset_oom_score() {
   close(file);
 }
 
+// Who has it writes beyond any quota of ext4, so no container has it, as with Docker and containerd. An agent that may
+// not take it away is no root, and neither are its containers.
+void give_up_resources() { prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE); }
+
 [[noreturn]] void become_container(const ContainerPlan& plan, pid_t keeper, int output, int failures) {
   const std::vector<char*> argv = to_pointers(plan.argv);
   const std::vector<char*> env = to_pointers(plan.env);
@@ -45,6 +50,7 @@ void reset_oom_score() {
   if (getppid() != keeper) _exit(128);  // the keeper died before prctl
   setpgid(0, 0);
   reset_oom_score();
+  give_up_resources();
   dup2(output, 1);
   dup2(output, 2);
   sigset_t none;

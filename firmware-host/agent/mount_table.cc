@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <system_error>
 
@@ -11,7 +12,9 @@ namespace berth {
 namespace {
 
 constexpr const char* kTable = "/proc/self/mountinfo";
-constexpr int kMountPointField = 4;  // after mount id, parent id, device and root
+constexpr int kDeviceField = 2;                    // after mount id and parent id
+constexpr int kMountPointField = 4;                // after mount id, parent id, device and root
+constexpr std::string_view kEndOfOptions = " - ";  // before type and source of the file system
 constexpr std::size_t kEscapeLength = 4;
 
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
@@ -41,24 +44,47 @@ std::string_view field_of(std::string_view line, int number) {
   return line.substr(0, line.find(' '));
 }
 
+// The first line that `is_wanted` of the table; empty: none.
+std::string_view find_line(std::string_view table, const std::function<bool(std::string_view)>& is_wanted) {
+  while (!table.empty()) {
+    const std::string_view line = table.substr(0, table.find('\n'));
+    if (is_wanted(line)) return line;
+    table.remove_prefix(std::min(line.size() + 1, table.size()));
+  }
+  return {};
+}
+
+std::string read_table() {
+  std::ifstream file(kTable);
+  std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return file.bad() ? std::string() : table;
+}
+
 }  // namespace
 
 bool has_mount(std::string_view table, std::string_view path) {
-  while (!table.empty()) {
-    const std::string_view line = table.substr(0, table.find('\n'));
-    if (unescaped(field_of(line, kMountPointField)) == path) return true;
-    table.remove_prefix(std::min(line.size() + 1, table.size()));
-  }
-  return false;
+  return !find_line(table, [path](std::string_view line) {
+            return unescaped(field_of(line, kMountPointField)) == path;
+          }).empty();
 }
+
+std::string device_in(std::string_view table, unsigned major, unsigned minor) {
+  const std::string wanted = std::to_string(major) + ":" + std::to_string(minor);
+  const std::string_view line =
+      find_line(table, [&wanted](std::string_view each) { return field_of(each, kDeviceField) == wanted; });
+  const std::size_t end = line.find(kEndOfOptions);
+  if (end == std::string_view::npos) return {};
+  return unescaped(field_of(line.substr(end + kEndOfOptions.size()), 1));
+}
+
+std::string mounted_device(unsigned major, unsigned minor) { return device_in(read_table(), major, minor); }
 
 Result<bool> is_mount_point(const std::string& directory) {
   std::error_code error;
   const std::string path = std::filesystem::canonical(directory, error).string();
   if (error) return Status::error(directory + ": " + error.message());
-  std::ifstream file(kTable);
-  const std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad() || table.empty()) return Status::error(std::string("cannot read ") + kTable);
+  const std::string table = read_table();
+  if (table.empty()) return Status::error(std::string("cannot read ") + kTable);
   return has_mount(table, path);
 }
 

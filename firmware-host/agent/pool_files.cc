@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "firmware-host/agent/volume_limits.h"
+
 namespace berth {
 
 namespace {
@@ -128,12 +130,35 @@ class Removal {
 
 }  // namespace
 
-Status PoolFiles::check(const std::vector<VolumePool>& pools) {
+// A project that the root has was given by somebody who limits the pool as a whole: that stays.
+Status PoolFiles::check_quota(int root) {
+  if (Status usable = quotas_.check(root); !usable.is_success()) return usable;
+  const Result<std::uint32_t> project = quotas_.project(root);
+  if (!project) return project.error();
+  return *project == 0 ? Status::ok() : Status::error("it is in project " + std::to_string(*project) + " already");
+}
+
+Status PoolFiles::open(std::vector<VolumePool>& pools, const std::vector<PoolQuota>& wanted) {
   for (std::size_t i = 0; i < pools.size(); ++i) {
-    const Descriptor root = open_root(pools[i].root);
-    if (root) continue;
-    return Status::error("volume_pools[" + std::to_string(i) + "].root: " + pools[i].root + ": " +
-                         std::strerror(errno) + "; make the directory, or mount the disk that has it");
+    const std::string setting = "volume_pools[" + std::to_string(i) + "].";
+    const std::string& root = pools[i].root;
+    const Descriptor directory = open_root(root);
+    if (!directory) {
+      return Status::error(setting + "root: " + root + ": " + std::strerror(errno) +
+                           "; make the directory, or mount the disk that has it");
+    }
+    if (wanted.at(i) == PoolQuota::off) continue;
+    const Status usable = check_quota(directory.get());
+    pools[i].is_limited = usable.is_success();
+    if (usable.is_success()) {
+      limited_.insert(root);
+      continue;
+    }
+    if (wanted.at(i) == PoolQuota::required) {
+      return Status::error(setting + "quota: required, but what pods write to " + root +
+                           " cannot be limited: " + usable.message());
+    }
+    log_.write(Level::info, "what pods write to this pool is not limited", {{"root", root}, {"why", usable.message()}});
   }
   return Status::ok();
 }
@@ -151,19 +176,59 @@ std::vector<std::string> PoolFiles::list(const std::string& root) {
   return names;
 }
 
-Status PoolFiles::make(const std::string& root, const std::string& volume, std::int64_t /*bytes*/) {
+// Its project is durable before the limit: no limit is left of a project that no directory has.
+Status PoolFiles::take_empty(int root, const std::string& path, const char* volume, bool is_limited) {
+  const Descriptor directory = open_below(root, volume);
+  if (!directory || !is_empty(directory.get())) {
+    return Status::error(path +
+                         " is there already and not an empty directory, and this device has not made it: move it away");
+  }
+  if (!is_limited) return Status::ok();
+  if (Status given = give_project(quotas_, directory.get(), volume); !given.is_success()) {
+    return Status::error(path + ": " + given.message());
+  }
+  return sync(directory, path);
+}
+
+Status PoolFiles::make(const std::string& root, const std::string& volume, std::int64_t bytes) {
   const std::string path = root + "/" + volume;
   const Descriptor directory = open_root(root);
   if (!directory) return failed("pool " + root);
-  if (mkdirat(directory.get(), volume.c_str(), kMode) != 0) {
-    if (errno != EEXIST) return failed(path);
-    const Descriptor existing = open_below(directory.get(), volume.c_str());
-    if (!existing || !is_empty(existing.get())) {
-      return Status::error(
-          path + " is there already and not an empty directory, and this device has not made it: move it away");
-    }
+  if (mkdirat(directory.get(), volume.c_str(), kMode) != 0 && errno != EEXIST) return failed(path);
+  if (Status taken = take_empty(directory.get(), path, volume.c_str(), limited_.contains(root)); !taken.is_success()) {
+    return taken;
   }
-  return sync(directory, root);
+  if (Status synced = sync(directory, root); !synced.is_success()) return synced;
+  return limit(root, volume, bytes);
+}
+
+Status PoolFiles::limit(const std::string& root, const std::string& volume, std::int64_t bytes) {
+  if (!limited_.contains(root)) return Status::ok();
+  const std::string path = root + "/" + volume;
+  const Descriptor parent = open_root(root);
+  if (!parent) return failed("pool " + root);
+  const Descriptor directory = open_below(parent.get(), volume.c_str());
+  if (!directory) return errno == ENOENT ? Status::ok() : failed(path);
+  const Result<bool> has_one = has_project(quotas_, directory.get());
+  if (!has_one) return Status::error(path + ": " + has_one.error().message());
+  if (!*has_one && !is_empty(directory.get())) {
+    return Status::error(path + " has data from before its pool was limited");
+  }
+  if (!*has_one) {
+    if (Status taken = take_empty(parent.get(), path, volume.c_str(), true); !taken.is_success()) return taken;
+  }
+  const Status limited = limit_project(quotas_, directory.get(), bytes);
+  return limited.is_success() ? limited : Status::error(path + ": " + limited.message());
+}
+
+// Whatever is removed next, its limit ends before: none is left of a project that no directory has. On a file system
+// whose limits are not in force any more they are left: it is asked for them again when they are.
+Status PoolFiles::end_limit_of(int root, const std::string& volume) {
+  const Descriptor directory = open_below(root, volume.c_str());
+  if (!directory || !quotas_.check(root).is_success()) return Status::ok();
+  const Result<bool> ended = end_limit(quotas_, directory.get());
+  if (!ended) return ended.error();
+  return *ended ? sync(directory, volume) : Status::ok();
 }
 
 Result<bool> PoolFiles::remove(const std::string& root, const std::string& volume, int entries) {
@@ -171,6 +236,9 @@ Result<bool> PoolFiles::remove(const std::string& root, const std::string& volum
   if (!directory) return failed("pool " + root);
   struct stat found{};
   if (fstat(directory.get(), &found) != 0) return failed("pool " + root);
+  if (Status ended = end_limit_of(directory.get(), volume); !ended.is_success()) {
+    return Status::error(root + "/" + volume + ": " + ended.message());
+  }
   Removal removal(found.st_dev, entries);
   const Result<bool> gone = removal.remove(directory.get(), volume.c_str(), 0);
   if (!gone) return Status::error(root + "/" + volume + ": " + gone.error().message());

@@ -1,26 +1,43 @@
 // PoolFiles: core's PoolDirectories in files. A volume is a directory below its pool's root, of mode 0700 and owned by
-// the agent's user, as its pods are. How much a pod writes there is not limited: what volumes may hold is accounted by
-// what their claims ask for.
+// the agent's user, as its pods are. Where the file system of a pool can, what pods write there is limited to what the
+// volume's claim asks for (volume_limits.h); otherwise that is accounted only.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/agent/pool_directories.h"
 #include "core/api/volume_pool.h"
+#include "core/log.h"
+#include "firmware-host/agent/project_quotas.h"
+#include "firmware-host/pool_quota.h"
 
 namespace berth {
 
 class PoolFiles final : public PoolDirectories {
  public:
-  // The roots are there, and nothing but a directory. The error names the setting.
-  static Status check(const std::vector<VolumePool>& pools);
+  PoolFiles(ProjectQuotas& quotas, Log& log) : quotas_(quotas), log_(log) {}
+
+  // Checks that the roots are there, and nothing but a directory, and finds out which pools are limited. `wanted`: one
+  // for each pool. The error names the setting.
+  Status open(std::vector<VolumePool>& pools, const std::vector<PoolQuota>& wanted);
 
   Status make(const std::string& root, const std::string& volume, std::int64_t bytes) override;
+  Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) override;
   Result<bool> remove(const std::string& root, const std::string& volume, int entries) override;
   // But for lost+found. What cannot be read is left out.
   std::vector<std::string> list(const std::string& root) override;
+
+ private:
+  Status check_quota(int root);
+  Status take_empty(int root, const std::string& path, const char* volume, bool is_limited);
+  Status end_limit_of(int root, const std::string& volume);
+
+  ProjectQuotas& quotas_;
+  Log& log_;
+  std::set<std::string> limited_;  // the roots of pools whose volumes are limited
 };
 
 }  // namespace berth

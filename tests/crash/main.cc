@@ -137,6 +137,8 @@ Totals run_self_test(Options options) {
   count("a pool whose directories are not synced", run_kinds(options));
   options.pool = {.follows_links = true};
   count("a removal that follows links", run_kinds(options));
+  options.pool = {.keeps_limits = true};
+  count("a limit that stays when its volume goes", run_kinds(options));
   return caught;
 }
 

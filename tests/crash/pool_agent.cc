@@ -13,6 +13,7 @@
 
 #include "core/agent/agent.h"
 #include "core/check.h"
+#include "firmware-host/agent/volume_limits.h"
 
 namespace berth::crash {
 
@@ -25,9 +26,10 @@ using Records = std::map<std::string, MadeVolume>;
 
 constexpr char kClass[] = "pooled";
 constexpr char kForeign[] = "foreign";  // made by nobody here
-constexpr int kDeep = 36;               // levels: more than PoolFiles descends at once
-constexpr Millis kRetryMs = 10'000;     // N11: a removal that failed goes on after so long
-constexpr Millis kStepMs = 10;          // and one that did not
+constexpr std::int64_t kVolumeBytes = 1 << 20;
+constexpr int kDeep = 36;            // levels: more than PoolFiles descends at once
+constexpr Millis kRetryMs = 10'000;  // N11: a removal that failed goes on after so long
+constexpr Millis kStepMs = 10;       // and one that did not
 
 class SteppedClock final : public Clock {
  public:
@@ -176,6 +178,7 @@ class Device {
     config_.capacity = {
         {"cpu", *Quantity::parse("1")}, {"memory", *Quantity::parse("1Gi")}, {"pods", *Quantity::parse("9")}};
     config_.volume_pools = {{kClass, pool.root(), *Quantity::parse("1Gi")}};
+    CHECK(pool.open(config_.volume_pools).is_success());
     config_.pool_directories = &pool;
     runtime_ = &runtime;
   }
@@ -207,7 +210,7 @@ class Device {
                   R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})";
     request.volumes = {{"default/" + volume, volume, gateway_.path(volume)}};
     if (!asked.has_object)
-      request.volumes = {{"default/" + volume, volume, gateway_.path(volume), VolumeToMake{kClass, 1 << 20}}};
+      request.volumes = {{"default/" + volume, volume, gateway_.path(volume), VolumeToMake{kClass, kVolumeBytes}}};
     request.promise_ms = 30'000;
     deliver(request);
   }
@@ -313,7 +316,9 @@ std::string check_unhurt(const Requester& gateway) {
 }
 
 // Before the next start.
-std::string check_left(const AgentRecords& read, const Names& directories, const Requester& gateway) {
+std::string check_left(const AgentRecords& read, const PoolDisk& pool, const Requester& gateway) {
+  const Names directories = directories_in(pool);
+  if (!pool.quotas().needless_limits().empty()) return "a limit is left of a directory that is gone";
   for (const std::string& name : directories) {
     if (!read.volumes.contains(name)) return "the directory " + name + " has no record";
   }
@@ -346,6 +351,18 @@ std::string check_told(const Device& device, const Names& directories, const Req
   }
   for (const std::string& name : held) {
     if (!directories.contains(name)) return "a slot has " + name + ", which is not there";
+  }
+  return {};
+}
+
+// After it: pods run with limited volumes only.
+std::string check_limits(const PoolDisk& pool, const std::map<std::string, Slot>& slots) {
+  for (const auto& [uid, slot] : slots) {
+    for (const BoundVolume& each : slot.volumes) {
+      if (fs::is_directory(each.path) && pool.quotas().limit_of(each.path) != kVolumeBytes) {
+        return each.volume + " is not limited";
+      }
+    }
   }
   return {};
 }
@@ -402,12 +419,14 @@ std::string show_others(const PoolDisk& pool) {
 std::string check_next_start(PoolDisk& pool, QuickRuntime& runtime, Requester& gateway, const std::string& boot_id) {
   const std::optional<AgentRecords> read = read_store();
   if (!read) return "the store cannot be read";
-  std::string violation = check_left(*read, directories_in(pool), gateway);
+  std::string violation = check_left(*read, pool, gateway);
   if (!violation.empty()) return violation;
   Device next(pool, runtime, gateway);
   if (!next.start(boot_id)) return "the next start fails";
   next.carry_on();
   next.list();
+  violation = check_limits(pool, next.slots());
+  if (!violation.empty()) return violation;
   violation = check_told(next, directories_in(pool), gateway);
   return violation.empty() ? settle(next, pool, gateway) : violation;
 }
@@ -432,6 +451,7 @@ Outcome run_pool(PoolDisk& pool, const PoolStage& stage, const Trial& trial) {
   prepare_folder(pool, trial.pool);
   fs::create_directory(pool.root() + "/old");
   use(pool, pool.root() + "/old", kDeep);
+  pool.quotas().put(pool.root() + "/old", kFirstProject, kVolumeBytes);
   const std::string others = show_others(pool);
   QuickRuntime runtime(pool);
   Requester gateway(pool);

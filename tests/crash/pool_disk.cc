@@ -79,14 +79,16 @@ PoolDisk::~PoolDisk() {
 void PoolDisk::reset(const PoolDefects& defects) {
   for (const Change& change : std::exchange(unsynced_, {})) forget(change);
   defects_ = defects;
+  quotas_.reset(defects.keeps_limits);
   if (aside_ >= 0) close(aside_);
   for (const auto& entry : fs::directory_iterator(folder_)) fs::remove_all(entry);
   for (const std::string& made : {root(), outside(), folder_ + "/aside"}) fs::create_directory(made);
-  aside_ = open((folder_ + "/aside").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  aside_ = ::open((folder_ + "/aside").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   CHECK(aside_ >= 0);
 }
 
 void PoolDisk::lose_power(const Fault& cut) {
+  quotas_.lose_power(cut);
   Random random(cut.seed);
   std::reverse(unsynced_.begin(), unsynced_.end());
   bool is_last = true;
@@ -172,6 +174,7 @@ int PoolDisk::rename(int from, const char* name, int to, const char* new_name) {
 int PoolDisk::sync(int directory) {
   const int result = carry_out(false, [] { return 0; });
   if (result != 0 || defects_.lies || mounted().lies()) return result;
+  quotas_.sync();
   std::erase_if(unsynced_, [&](const Change& change) {
     const bool is_here = are_same(change.now.directory, directory) || are_same(change.before.directory, directory);
     if (is_here) forget(change);
@@ -180,9 +183,16 @@ int PoolDisk::sync(int directory) {
   return result;
 }
 
+Status PoolDisk::open(std::vector<VolumePool>& pools) { return files_.open(pools, {PoolQuota::required}); }
+
 Status PoolDisk::make(const std::string& root, const std::string& volume, std::int64_t bytes) {
   const Watch watch(*this);
   return files_.make(root, volume, bytes);
+}
+
+Status PoolDisk::limit(const std::string& root, const std::string& volume, std::int64_t bytes) {
+  const Watch watch(*this);
+  return files_.limit(root, volume, bytes);
 }
 
 Result<bool> PoolDisk::remove(const std::string& root, const std::string& volume, int entries) {

@@ -11,6 +11,8 @@
 
 #include "firmware-host/agent/pool_files.h"
 #include "tests/crash/disk.h"
+#include "tests/crash/pool_quotas.h"
+#include "tests/crash/session.h"
 
 namespace berth::crash {
 
@@ -18,6 +20,7 @@ namespace berth::crash {
 struct PoolDefects {
   bool lies = false;           // directories are not synced
   bool follows_links = false;  // what a link leads to goes with it
+  bool keeps_limits = false;   // no limit ends with its volume
 };
 
 class PoolDisk final : public PoolDirectories {
@@ -31,10 +34,15 @@ class PoolDisk final : public PoolDirectories {
   void reset(const PoolDefects& defects);
   // What the power cut leaves that the mounted disk has met.
   void lose_power(const Fault& cut);
+  // As at the start of a program.
+  Status open(std::vector<VolumePool>& pools);
+  PoolQuotas& quotas() { return quotas_; }
+  const PoolQuotas& quotas() const { return quotas_; }
   std::string root() const { return folder_ + "/pool"; }
   std::string outside() const { return folder_ + "/outside"; }  // nobody changes anything there
 
   Status make(const std::string& root, const std::string& volume, std::int64_t bytes) override;
+  Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) override;
   Result<bool> remove(const std::string& root, const std::string& volume, int entries) override;
   std::vector<std::string> list(const std::string& root) override;
 
@@ -63,7 +71,9 @@ class PoolDisk final : public PoolDirectories {
   int aside_ = -1;
   std::uint64_t moved_aside_ = 0;
   PoolDefects defects_;
-  PoolFiles files_;
+  Notes log_;
+  PoolQuotas quotas_{[this] { return root(); }};
+  PoolFiles files_{quotas_, log_};
   std::vector<Change> unsynced_;  // in order
 };
 

@@ -34,10 +34,11 @@ def free_port():
 
 
 def make_disk(path, mebibytes=64):
+    """A disk for the state, with project quotas."""
     path.unlink(missing_ok=True)
     with open(path, "wb") as file:
         file.truncate(mebibytes << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", path], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-O", "quota,project", "-E", "quotatype=prjquota", path], check=True)
 
 
 class VolatileDisk:

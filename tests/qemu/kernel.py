@@ -1,5 +1,6 @@
 """tests/qemu/kernel.py ARCH [--clock] [--suspend]: tests that need a whole kernel. A gateway in a control group, a device
-behind a link that loses, delays, duplicates and reorders packets or carries them one way only, and a disk that fills up.
+behind a link that loses, delays, duplicates and reorders packets or carries them one way only, a volume that a pod fills up to its
+project quota, and a disk that fills up.
 --clock: the machine boots in 1970 and its clock is set later. --suspend: the machine is suspended for a minute.
 The last line of output is "N passed, N failed"."""
 
@@ -81,6 +82,36 @@ def one_way(guest, name, link, what):
     return f"a link that carries nothing {what}: the pod waits, and runs once when the link works again"
 
 
+def pooled(name):
+    """A claim of 8 MiB that the first device makes a volume for, and a pod that fills it."""
+    script = 'dd if=/dev/zero of="$BERTH_VOLUME_DATA/fill" bs=64k; exec sleep 100000'
+    filling = pod(name, name)
+    filling["spec"]["containers"][0]["command"] = ["/bin/sh", "-c", script]
+    return [{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+             "spec": {"storageClassName": "pool", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "8Mi"}}}},
+            filling]
+
+
+def limited_volume(guest):
+    node = json.loads(guest.ctl("get", "node", "edge-a", "-o", "json").stdout)
+    assert node["status"]["volumePools"][0]["limited"] is True, node["status"]["volumePools"]
+    apply(guest, {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "pool"},
+                  "provisioner": "berth/local", "volumeBindingMode": "WaitForFirstConsumer"})
+    sizes = []
+    for name in ("filled", "filled-again"):
+        apply(guest, *pooled(name))
+        wait_running(guest, [name])
+        wait_until(lambda: not guest.run("pidof dd") and guest.run("ls /state/edge-a/pool/*/fill"), "the volume is full")
+        sizes.append(int(guest.run("stat -c %s /state/edge-a/pool/*/fill")[0]))
+        assert 7 << 20 < sizes[-1] <= 8 << 20, f"{sizes[-1]} bytes were written to a volume of 8 MiB"
+        free = int(guest.run("df -k /state | tail -n 1")[0].split()[3])
+        assert free > 8 << 10, f"the disk is full, too: {free} KiB free"
+        guest.ctl("delete", "pod", name)
+        guest.ctl("delete", "persistentvolumeclaim", name)
+        wait_until(lambda: not guest.run("ls /state/edge-a/pool"), "the volume is removed")
+    return f"a pod can write {sizes[0]} and {sizes[1]} bytes to a volume of 8 MiB, and the disk has space for others"
+
+
 def disk_full(guest):
     before = {name for name, phase in phases(guest).items() if phase == "Running"}
     guest.run("dd if=/dev/zero of=/state/fill bs=64k 2>/dev/null; dd if=/dev/zero of=/state/fill2 bs=1k 2>/dev/null; sync")
@@ -135,7 +166,7 @@ def main():
     parser.add_argument("--suspend", action="store_true")
     options = parser.parse_args()
     steps = [(control_group, ()), (storm, ()), (one_way, ("to-device", TO_DEVICE, "to the device")),
-             (one_way, ("to-gateway", TO_GATEWAY, "to the gateway")), (disk_full, ())]
+             (one_way, ("to-gateway", TO_GATEWAY, "to the gateway")), (limited_volume, ()), (disk_full, ())]
     more = []
     if options.clock:
         steps, more = [(late_clock, ())], ["-rtc", "base=1970-01-01T00:00:30"]
@@ -146,7 +177,7 @@ def main():
         make_disk(Path(folder) / "state.img")
         guest = Guest(options.arch, PlainDisk(Path(folder) / "state.img"), folder)
         try:
-            guest.boot("berth.link=1 berth.cgroup=1", more)
+            guest.boot("berth.link=1 berth.cgroup=1 berth.pool=1", more)
             guest.wait("@started")
             for step, arguments in steps:
                 began = time.monotonic()

@@ -38,7 +38,7 @@ def main():
             guest.wait("@started")
             programs = guest.run("ls /tests")
             for program in programs:
-                lines = guest.run(f"cd /tmp; BERTH_ROUNDS_PERCENT=25 /tests/{program}; echo exit $?", TEST_S)
+                lines = guest.run(f"cd /tmp; BERTH_ROUNDS_PERCENT=25 BERTH_QUOTA_ROOT=/state /tests/{program}; echo exit $?", TEST_S)
                 ok, bad = counts(lines)
                 passed, failed = passed + ok, failed + bad
                 print(f"{'FAILED ' if bad else 'ok     '}{arch}: {program}: {ok} passed, {bad} failed in the guest", flush=True)

@@ -28,6 +28,7 @@ enum class Mutant {
   n8_told,
   n9,
   n11,
+  n11l,
   p1,
   p2,
   p3,

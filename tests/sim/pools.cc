@@ -26,7 +26,7 @@ bool is_shown(const Gateway& gateway, const std::string& node, const std::string
 }
 
 Breach find_needless(const Gateway& gateway, const std::string& node, const std::string& name, const Records& records,
-                     bool is_exact, bool may_lack_records) {
+                     bool is_limited, bool is_exact, bool may_lack_records) {
   const std::string what = "node " + node + " has a directory of volume " + name;
   const auto volume = gateway.objects().volume(name);
   const bool has_object = volume != nullptr && maker_of(*volume) == node;
@@ -34,6 +34,7 @@ Breach find_needless(const Gateway& gateway, const std::string& node, const std:
   if (record == records.end() && !may_lack_records) return what + ", and no record";
   if (record == records.end()) return has_object || is_shown(gateway, node, name) ? Breach() : Breach(what + kUnseen);
   if (record->second.state == MadeVolume::State::removing) return what + ", which it was to remove";
+  if (record->second.bytes > 0 && !is_limited) return what + ", which is not limited";
   if (has_object) return {};
   // A row is about to be bound.
   for (const auto& [uid, binding] : gateway.bindings()) {
@@ -51,7 +52,10 @@ Breach find_pool_difference(const Gateway& gateway, const SimDevice& device, boo
   const std::string& node = device.name();
   const Records records = device.made_volumes();
   for (const auto& [name, directory] : device.pool().all()) {
-    if (Breach breach = find_needless(gateway, node, name, records, is_exact, device.has_lost_store())) return breach;
+    if (Breach breach =
+            find_needless(gateway, node, name, records, directory.is_limited, is_exact, device.has_lost_store())) {
+      return breach;
+    }
   }
   if (!is_exact) return {};
   for (const std::string& name : gateway.objects().keys(Kind::persistent_volume)) {

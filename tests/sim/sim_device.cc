@@ -53,7 +53,7 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   config_.time_floor = time_floor_.get();
   config_.boot_id = "boot-" + name() + "-" + std::to_string(boots_);  // no two machines boot under one id
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
-  cut_pool_ = std::make_unique<CutPool>(pool_, point());
+  cut_pool_ = std::make_unique<CutPool>(pool_, point(), world().mutant != Mutant::n11l);
   config_.pool_directories = cut_pool_.get();
   agent_ =
       std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
@@ -94,6 +94,7 @@ void SimDevice::drop_program() {
 void SimDevice::reboot() {
   kill("reboot");
   runtime_.reboot();
+  pool_.lose_limits();
   ++boots_;
   clock().reboot(world().pick(0, 1'000'000'000));
   boot();

@@ -24,7 +24,17 @@ class SimPool final : public PoolDirectories {
   Status make(const std::string& /*root*/, const std::string& volume, std::int64_t /*bytes*/) override {
     const auto [found, is_new] = directories_.try_emplace(volume);
     if (is_new) note_("pool: makes " + volume);
+    found->second.is_limited = true;
     return found->second.written == 0 ? Status::ok() : Status::error(volume + " is not empty");
+  }
+  Status limit(const std::string& /*root*/, const std::string& volume, std::int64_t /*bytes*/) override {
+    const auto found = directories_.find(volume);
+    if (found != directories_.end()) found->second.is_limited = true;
+    return Status::ok();
+  }
+  // What a reboot may do: somebody has checked the disk without its quotas.
+  void lose_limits() {
+    for (auto& [volume, directory] : directories_) directory.is_limited = false;
   }
   // What was written takes a step each.
   Result<bool> remove(const std::string& /*root*/, const std::string& volume, int /*entries*/) override {
@@ -45,6 +55,7 @@ class SimPool final : public PoolDirectories {
   void write(const std::string& volume) { directories_.at(volume).written = 2; }
   struct Directory {
     int written = 0;
+    bool is_limited = false;
   };
   const std::map<std::string, Directory>& all() const { return directories_; }
 
@@ -56,9 +67,14 @@ class SimPool final : public PoolDirectories {
 // As the agent sees it: it may die at each call.
 class CutPool final : public PoolDirectories {
  public:
-  CutPool(SimPool& machine, CrashPoint& point) : machine_(machine), point_(point) {}
+  CutPool(SimPool& machine, CrashPoint& point, bool limits_again)
+      : machine_(machine), point_(point), limits_again_(limits_again) {}
   Status make(const std::string& root, const std::string& volume, std::int64_t bytes) override {
     return point_.allows_effect() ? machine_.make(root, volume, bytes) : Status::error("the agent is dead");
+  }
+  Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) override {
+    if (!limits_again_) return Status::ok();
+    return point_.allows_effect() ? machine_.limit(root, volume, bytes) : Status::error("the agent is dead");
   }
   Result<bool> remove(const std::string& root, const std::string& volume, int entries) override {
     return point_.allows_effect() ? machine_.remove(root, volume, entries) : Status::error("the agent is dead");
@@ -68,6 +84,7 @@ class CutPool final : public PoolDirectories {
  private:
   SimPool& machine_;
   CrashPoint& point_;
+  bool limits_again_;  // false: a mutant
 };
 
 }  // namespace berth::sim

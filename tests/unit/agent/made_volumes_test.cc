@@ -16,6 +16,10 @@ class FakeDirectories final : public PoolDirectories {
     there.insert(volume);
     return Status::ok();
   }
+  Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) override {
+    limits.push_back(root + "/" + volume + " " + std::to_string(bytes >> 20) + "Mi");
+    return error.empty() ? Status::ok() : Status::error(error);
+  }
   Result<bool> remove(const std::string& root, const std::string& volume, int) override {
     runtime_.calls.push_back("remove " + root + "/" + volume);
     if (!error.empty()) return Status::error(error);
@@ -25,6 +29,7 @@ class FakeDirectories final : public PoolDirectories {
   }
   std::vector<std::string> list(const std::string&) override { return {there.begin(), there.end()}; }
   std::set<std::string> there;
+  std::vector<std::string> limits;  // that a start has set again
   std::string error;
   int steps = 0;  // more than one that the next removal takes
 
@@ -266,6 +271,29 @@ TEST_F(AgentVolumes, AUsedVolumeThatNoSlotHasIsListedUntilItIsDeleted) {
   EXPECT_EQ(kept().size(), 1u);
   delete_volume();
   EXPECT_EQ(kept(), std::vector<KeptVolume>{});
+}
+
+TEST_F(AgentVolumes, AStartLimitsEachVolumeWhoseSizeIsRecordedAgain) {
+  run_with_volume();
+  directories.there.insert("pvc-of-another");
+  pre_bind(volume("pvc-2", 2), "u2", 6);
+  EXPECT_EQ(directories.limits, Texts{}) << "making one limits it";
+  restart();
+  EXPECT_EQ(directories.limits, (Texts{"/pool/pvc-1 4Mi", "/pool/pvc-2 2Mi"}));
+  EXPECT_EQ(std::count(log.events.begin(), log.events.end(), "a volume is not limited"), 0);
+  directories.error = "it has data from before its pool was limited";
+  restart();
+  EXPECT_EQ(std::count(log.events.begin(), log.events.end(), "a volume is not limited"), 2);
+}
+
+TEST_F(AgentVolumes, AVolumeThatIsBeingRemovedIsNotLimitedAgain) {
+  run_with_volume();
+  deliver(RequestType::release, "u1", 5);
+  stopped(kTag);
+  directories.steps = 1;
+  delete_volume();
+  restart();
+  EXPECT_EQ(directories.limits, Texts{});
 }
 
 TEST_F(AgentVolumes, WhatHasNoRecordIsListedUntilAPodIsGivenItOrItIsDeleted) {

@@ -150,9 +150,11 @@ TEST(DecodeNode, ReadsVolumePoolsAndNamesTheirFaults) {
   const auto decoded = [](const std::string& pools) {
     return decode_node(parsed_json(R"({"metadata":{"name":"n"},"status":{"volumePools":)" + pools + "}}"), nullptr);
   };
-  const Result<Node> node = decoded(R"([{"class":"fast","root":"/pool","capacity":"1Gi"}])");
+  const Result<Node> node = decoded(R"([{"class":"fast","root":"/pool","capacity":"1Gi"},
+                                           {"class":"slow","root":"/slow","capacity":"1Gi","limited":true}])");
   ASSERT_TRUE(node) << node.error().message();
-  EXPECT_EQ(node->volume_pools.get(), (std::vector<VolumePool>{{"fast", "/pool", *Quantity::parse("1Gi")}}));
+  EXPECT_EQ(node->volume_pools.get(), (std::vector<VolumePool>{{"fast", "/pool", *Quantity::parse("1Gi")},
+                                                               {"slow", "/slow", *Quantity::parse("1Gi"), true}}));
   const auto fault = [&](const std::string& pools) { return decoded(pools).error().message(); };
   EXPECT_NE(fault(R"([{"class":"fast","root":"/pool/../x","capacity":"1Gi"}])").find("status.volumePools[0].root: "),
             std::string::npos);

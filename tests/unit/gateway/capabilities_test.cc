@@ -77,6 +77,13 @@ TEST_F(CapabilitiesTest, TheNodeShowsWhatItsDeviceCanDo) {
   EXPECT_TRUE(shown.contains(R"("declaredFeatures":["volumes/emptyDir","probes"])")) << shown;
 }
 
+TEST_F(CapabilitiesTest, TheNodeShowsThePoolsOfItsDevice) {
+  const std::string pools = R"("volumePools":[{"class":"fast","root":"/pool","capacity":"1Gi","limited":true}])";
+  start_with({{"edge-a", "," + pools}});
+  const std::string shown = api(R"({"op":"get","kind":"node","name":"edge-a"})").dump();
+  EXPECT_TRUE(shown.contains(pools)) << shown;
+}
+
 TEST_F(CapabilitiesTest, ADeviceThatLearnsTheFeatureGetsThePodAtOnce) {
   start_with({{"edge-a", kNone}});
   apply(probed("web", "u1"));

@@ -207,7 +207,7 @@ capacity: {cpu: 500m, memory: 1.5Gi, example.com/cam: 2}
 volumes:
 - {name: data, path: /srv/data, capacity: 10Gi}
 - {name: fast, path: /srv/fast, capacity: 1Gi, storage_class: nvme, mount_point: true}
-volume_pools: [{class: fast, root: /srv/pool, capacity: 8Gi}]
+volume_pools: [{class: fast, root: /srv/pool, capacity: 8Gi}, {class: slow, root: /srv/slow, capacity: 1Gi, quota: required}]
 heartbeat_seconds: 10
 log: {level: warn}
 )",
@@ -222,7 +222,9 @@ log: {level: warn}
   EXPECT_EQ(settings->broker.port, 1884);
   EXPECT_EQ(agent.labels, (Labels{{"from", "defaults"}, {"zone", "a"}}));
   EXPECT_EQ(agent.taints, (std::vector<Taint>{{"dedicated", "cam", TaintEffect::no_schedule}}));
-  EXPECT_EQ(agent.volume_pools, (std::vector<VolumePool>{{"fast", "/srv/pool", *Quantity::parse("8Gi")}}));
+  EXPECT_EQ(agent.volume_pools, (std::vector<VolumePool>{{"fast", "/srv/pool", *Quantity::parse("8Gi")},
+                                                         {"slow", "/srv/slow", *Quantity::parse("1Gi")}}));
+  EXPECT_EQ(settings->pool_quotas, (std::vector<PoolQuota>{PoolQuota::automatic, PoolQuota::required}));
   EXPECT_EQ(agent.capacity.at("cpu").milli_value(), 500);
   EXPECT_EQ(agent.capacity.at("memory").value(), 1610612736);
   EXPECT_EQ(agent.capacity.at("pods").value(), 110);
@@ -256,6 +258,8 @@ TEST(AgentConfigFile, NamesFileLineColumnAndField) {
       {"volume_pools:\n- {class: a, root: /b}\n", "a.yaml:2:3: volume_pools[0].capacity: missing"},
       {"volume_pools:\n- {class: a, root: /b, capacity: 0}\n",
        "a.yaml:2:24: volume_pools[0].capacity: must be greater than 0"},
+      {"volume_pools:\n- {class: a, root: /b, capacity: 1, quota: on}\n",
+       "a.yaml:2:37: volume_pools[0].quota: expected one of auto, required, off"},
       {"volume_pools:\n- {class: a, root: /b, capacity: 1}\n- {class: a, root: /c, capacity: 1}\n",
        "a.yaml:3:4: volume_pools[1].class: duplicate pool of class a"},
       {"volume_pools:\n- {class: a, root: /b, capacity: 1}\n- {class: c, root: /b/c, capacity: 1}\n",

@@ -22,6 +22,13 @@ TEST(MountTable, TellsAMountPointFromADirectoryBelowOrAboveOne) {
   EXPECT_FALSE(has_mount(kTable, "/srv/other")) << "the root of a mount is no mount point";
 }
 
+TEST(MountTable, NamesTheDeviceOfAFileSystem) {
+  EXPECT_EQ(device_in(kTable, 98, 0), "/dev/root");
+  EXPECT_EQ(device_in(kTable, 8, 2), "/dev/sda2");
+  EXPECT_EQ(device_in(kTable, 8, 3), "");
+  EXPECT_EQ(device_in("36 35 8:3 / /srv rw", 8, 3), "") << "cut off";
+}
+
 TEST(MountTable, ReadsEscapedNames) { EXPECT_TRUE(has_mount(kTable, "/srv/with space")); }
 
 TEST(MountTable, IsNotConfusedByAnythingElse) {

@@ -29,7 +29,14 @@ class PoolFilesTest : public ::testing::Test {
   const std::string folder_ =
       ::testing::TempDir() + "pool-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::string root_ = folder_ + "/root";
-  PoolFiles pools_;
+  class PoolLog final : public Log {
+   public:
+    void write(Level, std::string_view event, std::initializer_list<Field>) override { events.emplace_back(event); }
+    std::vector<std::string> events;
+  };
+  PoolLog log_;
+  KernelQuotas quotas_;
+  PoolFiles pools_{quotas_, log_};
 };
 
 TEST_F(PoolFilesTest, AVolumeIsADirectoryThatOnlyTheAgentsUserMayEnter) {
@@ -100,11 +107,29 @@ TEST_F(PoolFilesTest, RemovesWhatItsOwnerMayNotRead) {
 }
 
 TEST_F(PoolFilesTest, ARootThatIsMissingIsToldByItsSetting) {
-  EXPECT_TRUE(PoolFiles::check({{"a", root_, Quantity(1)}}).is_success());
+  std::vector<VolumePool> pools = {{"a", root_, Quantity(1)}};
+  EXPECT_TRUE(pools_.open(pools, {PoolQuota::automatic}).is_success());
   std::ofstream(folder_ + "/file") << "x";
+  pools.push_back({"b", folder_ + "/file", Quantity(1)});
   EXPECT_EQ(
-      PoolFiles::check({{"a", root_, Quantity(1)}, {"b", folder_ + "/file", Quantity(1)}}).message(),
+      pools_.open(pools, {PoolQuota::off, PoolQuota::off}).message(),
       "volume_pools[1].root: " + folder_ + "/file: Not a directory; make the directory, or mount the disk that has it");
+}
+
+// The folder of tests is on a disk or in memory without quotas.
+TEST_F(PoolFilesTest, WhereNothingCanBeLimitedThePoolSaysSo) {
+  std::vector<VolumePool> pools = {{"a", root_, Quantity(1)}};
+  ASSERT_TRUE(pools_.open(pools, {PoolQuota::off}).is_success());
+  EXPECT_EQ(log_.events, std::vector<std::string>());
+  ASSERT_TRUE(pools_.open(pools, {PoolQuota::automatic}).is_success());
+  EXPECT_EQ(log_.events, std::vector<std::string>{"what pods write to this pool is not limited"});
+  EXPECT_FALSE(pools[0].is_limited);
+  const std::string error = pools_.open(pools, {PoolQuota::required}).message();
+  EXPECT_TRUE(error.starts_with("volume_pools[0].quota: required, but what pods write to " + root_ +
+                                " cannot be limited: its file system holds projects to no limits; mount it with"))
+      << error;
+  ASSERT_TRUE(pools_.make(root_, "pvc-1", 1 << 20).is_success());
+  EXPECT_TRUE(pools_.limit(root_, "pvc-1", 1 << 20).is_success());
 }
 
 }  // namespace

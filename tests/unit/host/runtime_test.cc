@@ -1,4 +1,6 @@
 // How pods run: containers in order, restarts, output, volumes, and what cannot run.
+#include <linux/capability.h>
+
 #include "firmware-host/agent/container_log.h"
 #include "tests/unit/host/runtime_fixture.h"
 
@@ -137,6 +139,15 @@ TEST_F(RuntimeTest, ContainersAreNotProtectedFromTheKernelsMemoryKillerAsTheAgen
   EXPECT_EQ(phase(wait_finished()), "Succeeded");
   std::ofstream("/proc/self/oom_score_adj") << "0";
   EXPECT_EQ(output(tag_), "0\n");
+}
+
+TEST_F(RuntimeTest, ContainersMayNotWriteBeyondQuotas) {
+  run(tag_, pod("grep CapBnd /proc/self/status | cut -f 2"));
+  EXPECT_EQ(phase(wait_finished()), "Succeeded");
+  const unsigned long long bound = std::stoull(output(tag_), nullptr, 16);
+  if (geteuid() != 0) GTEST_SKIP() << "this user could not either";
+  EXPECT_EQ(bound >> CAP_SYS_RESOURCE & 1, 0u);
+  EXPECT_EQ(bound >> CAP_CHOWN & 1, 1u) << "nothing else is taken";
 }
 
 TEST_F(RuntimeTest, ReportsAProgramThatCannotBeExecuted) {
