@@ -27,6 +27,19 @@ unsigned epochs_of(const State& state, int pod) {
   return mask;
 }
 
+// S4. Of a store that was put back (limits.md): what was placed before a node had told of the lost time may run beside
+// what the lost time placed; no other two.
+bool runs_twice(const State& state, int pod) {
+  const unsigned mine = epochs_of(state, pod) & ~unsigned{state.ghosts};
+  for (int e = 1; e <= kMaxEpochs; ++e) {
+    if (!has(state.device[0].alive & mine, e)) continue;
+    const PutBack& past = state.past;
+    const unsigned excused = (has(past.blind, e) ? past.lost : 0u) | (has(past.lost, e) ? past.blind : 0u);
+    if ((state.device[1].alive & mine & ~excused) != 0) return true;
+  }
+  return false;
+}
+
 // S8: a node has capacity for one pod; slots that have finished, before a stop or not, are not charged.
 bool is_overfull(const Device& device) {
   const auto charged = [](const Held& held) {
@@ -40,10 +53,7 @@ bool is_overfull(const Device& device) {
 const char* Machine::check(const State& state) const {
   if (state.live.next < state.flash.next) return "S1: the next epoch decreased";
   for (int pod = 0; pod < options_.pods; ++pod) {
-    const unsigned mine = epochs_of(state, pod) & ~unsigned{state.ghosts};
-    if ((state.device[0].alive & mine) != 0 && (state.device[1].alive & mine) != 0) {
-      return "S4: the pod runs on two nodes";
-    }
+    if (runs_twice(state, pod)) return "S4: the pod runs on two nodes";
     if (!bound_is_true(state, state.live, pod) || !bound_is_true(state, state.flash, pod)) {
       return "S5: the row is bound, but the node's slot is not running or finished with this epoch";
     }
@@ -54,7 +64,8 @@ const char* Machine::check(const State& state) const {
     for (int pod = 0; pod < options_.pods; ++pod) {
       const int e = device.slot[pod].epoch;
       const bool settled = state.live.waiting == 0 && state.flash.waiting == 0;
-      if (e != 0 && settled && !has(state.behind, node) && (!state.live.knows(e) || !state.flash.knows(e))) {
+      const bool is_heard = !has(state.behind | state.past.unheard, node) && !is_elsewhere(state, node);
+      if (e != 0 && settled && is_heard && (!state.live.knows(e) || !state.flash.knows(e))) {
         return "S7: a slot has neither a row nor a release-list entry";
       }
       if (options_.mutant == Mutant::none && e != 0 && device.high[pod] < e)
@@ -79,8 +90,9 @@ bool Machine::is_placed_on(const State& state, int node, int pod) const {
 // Every row is bound, its workload runs on its node and nowhere else, and no release is pending.
 bool Machine::is_good(const State& state) const {
   if (!(state.live == state.flash) || state.live.entries != 0 || state.live.waiting != 0) return false;
-  if (state.behind != 0 || state.ghosts != 0) return false;
+  if (state.behind != 0 || state.ghosts != 0 || state.past.unheard != 0) return false;
   for (int node = 0; node < kNodes; ++node) {
+    if (is_elsewhere(state, node)) return false;
     const Device& device = state.device[node];
     if (device.booting != 0) return false;
     unsigned expected = 0;
@@ -118,9 +130,10 @@ bool Machine::advance_device(State& state, int node) const {
 // A node that has not listed its slots yet is asked, and its listing is read.
 bool Machine::advance_listing(State& state) const {
   for (int node = 0; node < kNodes; ++node) {
-    if (!has(state.live.waiting | state.behind, node)) continue;
+    const bool is_asked = has(state.live.waiting | state.behind | state.past.unheard, node);
+    if (!is_asked && !is_elsewhere(state, node)) continue;
     State next = deliver_list(state, node, {kList, 0, 1, state.live.sender, true}, true);
-    if (next.superseded != 0 && next.live.sender == kSecond) {
+    if (may_raise(next)) {
       next = raise_term(next);
     } else {
       next = read_listing(next, node);
@@ -162,7 +175,7 @@ bool Machine::advance(State& state) const {
   for (int node = 0; node < kNodes; ++node) {
     if (advance_device(state, node)) return true;
   }
-  if (state.superseded != 0 && state.live.sender == kSecond) {
+  if (may_raise(state)) {
     state = raise_term(state);
     settle(state);
     return true;

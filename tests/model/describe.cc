@@ -7,7 +7,7 @@ namespace {
 std::string number(int value) { return std::to_string(value); }
 
 std::string sender(int who) {
-  return who == kFirst ? "" : who == kSecond ? ", from the second store" : ", from term 2";
+  return who == kFirst ? "" : ", from identity " + number(who);  // Sender
 }
 
 }  // namespace
@@ -31,6 +31,7 @@ std::string describe(const Step& step) {
     case Step::lose_store: return "gateway: store lost";
     case Step::copy_store: return "operator: copy the gateway's store";
     case Step::roll_back: return "gateway: start on the copy of its store";
+    case Step::restart: return "gateway: start again, " + number(step.a) + " epochs behind";
     case Step::raise_term: return "gateway: read Superseded";
     case Step::read_listing: return "gateway: read the listing of node " + number(step.a);
     case Step::forget_entry: return "gateway: drop the release entry of epoch " + number(step.a);

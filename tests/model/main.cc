@@ -21,6 +21,9 @@ struct MutantCase {
   std::string_view name;
   Options options;  // the smallest configuration that reveals it
 };
+constexpr Options in_put_back(Mutant mutant) {
+  return {.epochs = 2, .rollbacks = 1, .unmarked = 1, .minimal = true, .mutant = mutant};
+}
 constexpr MutantCase kMutants[] = {
     {"bind-before-commit", {.epochs = 2, .split = true, .mutant = Mutant::bind_before_commit}},
     {"prebind-before-commit", {.epochs = 2, .split = true, .mutant = Mutant::pre_bind_before_commit}},
@@ -42,6 +45,10 @@ constexpr MutantCase kMutants[] = {
     {"admission-blind", {.pods = 2, .epochs = 2, .mutant = Mutant::admission_blind}},
     {"older-store-unnoticed", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_unnoticed}},
     {"older-store-keeps-promises", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_keeps_promises}},
+    {"later-start-unheard", in_put_back(Mutant::later_start_unheard)},
+    {"promise-of-the-past-forgotten", in_put_back(Mutant::promise_of_the_past_forgotten)},
+    {"put-back-term-repeats", in_put_back(Mutant::put_back_term_repeats)},
+    {"later-start-places-at-once", in_put_back(Mutant::later_start_places_at_once)},
     {"older-node-store-unnoticed",
      {.epochs = 2, .node_rollbacks = 1, .list = true, .mutant = Mutant::older_node_store_unnoticed}},
     {"older-node-store-unswept",
@@ -76,7 +83,7 @@ int run_all_mutants(std::size_t states_max) {
 
 int usage() {
   std::printf(
-      "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--rollbacks 0|1]\n"
+      "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--rollbacks 0|1 [--unmarked 1|2]]\n"
       "                   [--node-rollbacks 0|1] [--faults N] [--list 0|1] [--split 0|1]\n"
       "       berth_model --follows 1|2 [--epochs 1|2] [--cuts N] [--kills N]      two gateways\n"
       "       berth_model --mutant NAME|all                                        each with [--max-states N]\n");
@@ -95,6 +102,7 @@ bool read_option(std::string_view key, int number, Options& options) {
   if (key == "--wipes") return within(0, 2, options.wipes);
   if (key == "--losses") return within(0, 1, options.losses);
   if (key == "--rollbacks") return within(0, 1, options.rollbacks);
+  if (key == "--unmarked") return within(0, 2, options.unmarked);
   if (key == "--node-rollbacks") return within(0, 1, options.node_rollbacks);
   if (key == "--follows") return within(0, 2, options.follows);
   if (key == "--cuts") return within(0, 9, options.cuts);
@@ -127,7 +135,9 @@ int run(int argc, char** argv) {
     }
   }
   const bool has_room = options.follows == 0 || options.epochs * (1 + options.follows) <= kPairEpochs;
-  if (argc % 2 == 0 || !has_room) return usage();
+  const bool is_possible = options.unmarked == 0 || (options.rollbacks == 1 && options.losses == 0 &&
+                                                     options.node_rollbacks == 0 && !options.split);
+  if (argc % 2 == 0 || !has_room || !is_possible) return usage();
   return all ? run_all_mutants(states_max) : explore(options, states_max);
 }
 

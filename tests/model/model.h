@@ -25,12 +25,29 @@
 
 namespace berth::model {
 
+inline constexpr std::uint8_t kAllNodes = (1 << kNodes) - 1;
 inline constexpr int kMaxEpochs = 3;
 inline constexpr int kFloors = kMaxEpochs + 1;  // a floor is an epoch, or the next one
 
 // The gateway identity that sends: (term 1, first store); after the loss of that store (1, second), then (2, second).
 // A store that is an earlier copy of itself is (2, second) at once: its mark names the term to exceed.
 enum Sender : std::uint8_t { kFirst, kSecond, kSecondRaised, kSenders };
+// With `unmarked` one store has them all: the first, then a later start and the start on the copy, of which either has
+// the higher term, and the one that knows (see put_back.cc).
+inline constexpr int kKnowing = 3, kUnmarkedSenders = 4;
+
+// What became of a store that was put back together with its mark. All zero before, except later, reserved and top.
+struct PutBack {
+  std::uint8_t later = 0;     // a start after the copy was made: its first epoch
+  std::uint8_t reserved = 0;  // the first of the epochs below it, which the start on the copy gives; 0: it gives later ones
+  std::uint8_t top = 0;       // with `reserved`: the first epoch above all that were given
+  std::uint8_t lost = 0;      // bit e: given, or perhaps bound, in the time that was lost
+  std::uint8_t blind = 0;     // bit e: placed before a node has told of that time
+  std::uint8_t unheard = 0;   // bit node: has not listed since
+  std::uint8_t ending = 0;    // bit e: a release-list entry whose workload may run: the pod is not placed meanwhile
+  std::uint8_t tells = 0;     // bit node: its listing in the network tells of the later start
+  std::uint8_t told = 0;      // 1: a node has told of the later start
+};
 
 // Bytes without padding, compared and hashed as memory. Masks of requests: bit sender * kFloors + floor - 1.
 struct State {
@@ -44,7 +61,7 @@ struct State {
   std::array<std::uint8_t, kMaxEpochs + 1> sent{};       // of epoch e, as sent in its requests
   std::array<std::uint8_t, kMaxEpochs + 1> answers{};    // in the network to the current store, by AnswerBit
   std::uint8_t finals = 0;                               // bit e: Rejected, Stale or Released(e) was sent
-  std::uint8_t superseded = 0;                           // in the network: Superseded for (1, second store)
+  std::uint8_t superseded = 0;  // in the network: Superseded for (1, second store), or for the start on the copy
   std::uint8_t wipes = 0;
   std::uint8_t losses = 0;
   std::uint8_t faults = 0;
@@ -56,10 +73,10 @@ struct State {
   std::uint8_t node_rollbacks = 0;
   std::uint8_t behind = 0;  // bit node: works on an earlier copy and does not know it yet
   std::uint8_t ghosts = 0;  // bit e: may run because of such a copy, until that is known and swept
-  std::uint8_t unused = 0;
+  PutBack past;
   bool operator==(const State& other) const { return std::memcmp(this, &other, sizeof(State)) == 0; }
 };
-static_assert(sizeof(State) == 116);
+static_assert(sizeof(State) == 128);
 
 struct Step {
   enum Kind : std::uint8_t {
@@ -72,6 +89,7 @@ struct Step {
     lose_store,
     copy_store,
     roll_back,
+    restart,
     raise_term,
     read_listing,
     forget_entry,  // gateway
@@ -101,6 +119,7 @@ class Machine {
  public:
   using State = model::State;
   using Step = model::Step;
+  using Slots = std::array<Held, kPods>;
 
   explicit Machine(const Options& options);
 
@@ -135,6 +154,7 @@ class Machine {
   State crash(State state) const;
   State lose_store(State state) const;
   State roll_back(State state) const;
+  bool may_raise(const State& state) const;
   State raise_term(State state) const;
   State end_epoch(State state, int e) const;
   State give_up(State state, int pod, RowEvent event) const;
@@ -151,10 +171,27 @@ class Machine {
   State sweep(State state, int node) const;
   bool has_room(const Device& device, int pod) const;
 
+  // put_back.cc
+  bool is_put_back(const State& state) const { return options_.unmarked != 0 && state.rollbacks != 0; }
+  int later_start() const;
+  int start_on_copy() const;
+  bool is_elsewhere(const State& state, int node) const;
+  bool is_blind(const State& state) const;
+  bool may_find(const State& state, int e) const;
+  bool is_held(const State& state, int pod) const;
+  bool is_same_store(int a, int b) const { return options_.unmarked != 0 || (a == kFirst) == (b == kFirst); }
+  void visit_restart(const State& state, const Visit& visit) const;
+  State put_back(State state) const;
+  State hear_of_later_start(State state) const;
+  void hold_pod_of(State& state, const Held& slot) const;
+  void note_stray_stop(State& state, const Asked& asked, const Slots& before, const Slots& after) const;
+  State find_slot(State state, int node, int pod, Held slot) const;
+
   // network.cc: implied after every step
   const char* settle(State& state) const;
   const char* send(State& state, int kind, int e) const;
   const char* send_all(State& state) const;
+  void ask(State& state, int node) const;
   bool may_send(const State& state, int kind) const;
   void forget(State& state) const;
   void forget_requests(State& state, int e, bool dead) const;

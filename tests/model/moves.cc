@@ -8,8 +8,6 @@ namespace berth::model {
 
 namespace {
 
-constexpr std::uint8_t kAllNodes = (1 << kNodes) - 1;
-
 bool is_charged(const Held& held) {
   Slot slot;
   slot.state = held.slot();
@@ -70,8 +68,13 @@ State Machine::roll_back(State state) const {
   return state;
 }
 
+bool Machine::may_raise(const State& state) const {
+  return state.superseded != 0 && state.live.sender == (options_.unmarked != 0 ? start_on_copy() : kSecond);
+}
+
 // Superseded was read (P3, P8).
 State Machine::raise_term(State state) const {
+  if (options_.unmarked != 0) return hear_of_later_start(state);
   state.superseded = 0;
   if (is(Mutant::superseded_for_stale)) {
     state.live.waiting = 0;
@@ -117,13 +120,16 @@ State Machine::deliver(State state, const Asked& asked, bool refuse, const char*
   const bool admit = !refuse && has_room(device, pod_of(sent));
   const Reply& reply = rules_.decide_once(device, pod_of(sent), asked, same, admit);
   if (!reply.repeats) *violation = "S6: a duplicate changes the store or gets a different answer";
+  if (is_put_back(state)) note_stray_stop(state, asked, device.slot, reply.device.slot);
   device.slot = reply.device.slot;
   device.high = reply.device.high;
   device.floor = reply.device.floor;
   device.obeys = reply.device.obeys;
-  if (reply.superseded && state.live.sender == kSecond && asked.sender == kSecond) state.superseded = 1;
+  device.proofs = reply.device.proofs;
+  const bool asks_second_store = options_.unmarked == 0 && asked.sender == kSecond;
+  if (reply.superseded && state.live.sender == kSecond && asks_second_store) state.superseded = 1;
   if (reply.answer == kAnswerBits) return state;
-  const bool to_this_store = (asked.sender == kFirst) == (state.live.sender == kFirst);
+  const bool to_this_store = is_same_store(asked.sender, state.live.sender);
   int answer = reply.answer;
   if (answer == kHello1 && device.incarnation != 1) answer = kHello2;
   if (to_this_store) state.answers[asked.e] |= bit(answer);
@@ -137,12 +143,16 @@ State Machine::deliver_list(State state, int node, const Asked& asked, bool answ
   device.high = reply.device.high;
   device.floor = reply.device.floor;
   device.obeys = reply.device.obeys;
+  device.proofs = reply.device.proofs;
   if (reply.superseded) {
-    if (state.live.sender == kSecond && asked.sender == kSecond) state.superseded = 1;
+    const bool is_believed = options_.unmarked == 0 ? asked.sender == kSecond : (device.proofs & kOfObeyed) != 0;
+    if (is_believed && asked.sender == state.live.sender) state.superseded = 1;
   } else if (asked.told && has(state.behind, node)) {
     return wipe(state, node);
   } else if (answered) {
     state.listing[node] = {byte(1 + asked.sender), device.slot};
+    state.past.tells &= byte(~bit(node));
+    if ((device.proofs & kOfEarlier) != 0) state.past.tells |= bit(node);
   }
   return state;
 }
@@ -152,6 +162,11 @@ State Machine::read_listing(State state, int node) const {
   const Listing listing = state.listing[node];
   state.listing[node] = {};
   if (listing.sender != 1 + state.live.sender) return state;
+  if (has(std::exchange(state.past.tells, byte(state.past.tells & ~bit(node))), node) && is_put_back(state) &&
+      state.live.sender != kKnowing) {
+    state = hear_of_later_start(state);
+    if (state.live.sender == kKnowing) return state;  // and asks again
+  }
   for (int pod = 0; pod < kPods; ++pod) {
     const Held slot = listing.slot[pod];
     if (slot.epoch == 0) continue;
@@ -160,10 +175,17 @@ State Machine::read_listing(State state, int node) const {
       if (slot.slot() == SlotState::finished) state.answers[slot.epoch] |= bit(kFinished);
     } else if (!has(state.live.entries, slot.epoch)) {
       state.placement[slot.epoch] = state.sent[slot.epoch];  // no other incarnation of the node can hold it
-      adopt_slot(state.live, pod, slot);
+      if (is_put_back(state)) {
+        state = find_slot(state, node, pod, slot);
+      } else {
+        adopt_slot(state.live, pod, slot);
+      }
+    } else if (is_put_back(state)) {
+      hold_pod_of(state, slot);
     }
   }
   state.live.waiting &= byte(~bit(node));
+  state.past.unheard &= byte(~bit(node));
   if (is(Mutant::first_listing_is_enough)) state.live.waiting = 0;
   return state;
 }
@@ -173,6 +195,7 @@ State Machine::receive(State state, int e, int answer, bool promise_passed) cons
     if (!has(state.live.entries, entry)) continue;
     if (rules_.meaning(state.placement[entry], kEntry, entry, state.sent[e], e, answer, false) == 0) continue;
     state.live.entries &= byte(~bit(entry));
+    state.past.ending &= byte(~bit(entry));
     state = end_epoch(state, entry);
   }
   for (int pod = 0; pod < options_.pods; ++pod) {

@@ -17,7 +17,7 @@ std::uint16_t up_to(int sender, int floor) {
 
 // P10: the lowest epoch of any live row or release-list entry of that node; with none, the next epoch.
 int floor_of(const State& state, int node) {
-  for (int e = 1; e < state.live.next; ++e) {
+  for (int e = 1; e <= kMaxEpochs; ++e) {
     if (state.live.knows(e) && node_of(state.placement[e]) == node) return e;
   }
   return state.live.next;
@@ -29,7 +29,10 @@ bool may_go_back(const State& state, int node) { return state.kept_of == 1 + nod
 }  // namespace
 
 Machine::Machine(const Options& options)
-    : options_(options), rules_(options.mutant, {{1, "first"}, {1, "second"}, {2, "second"}}) {}
+    : options_(options),
+      rules_(options.unmarked == 0
+                 ? Rules(options.mutant, {{1, "first"}, {1, "second"}, {2, "second"}})
+                 : Rules(options.mutant, {{1, "first"}, {2, "first"}, {3, "first"}, {4, "first"}}, later_start())) {}
 
 State Machine::first() const {
   State state;
@@ -78,10 +81,14 @@ const char* Machine::send_all(State& state) const {
     if (const char* broken = send(state, kRelease, e); broken != nullptr) violation = broken;
   }
   for (int node = 0; node < kNodes; ++node) {
-    if (!options_.list && !has(state.live.waiting, node)) continue;
-    state.lists[node] |= mask_of(state.live.sender, floor_of(state, node));
+    const bool is_asked = has(state.live.waiting | state.past.unheard, node) || is_elsewhere(state, node);
+    if (options_.list || is_asked) ask(state, node);
   }
   return violation;
+}
+
+void Machine::ask(State& state, int node) const {
+  state.lists[node] |= mask_of(state.live.sender, floor_of(state, node));
 }
 
 // Relies on what check() asserts: hi and floor are lost only in a wipe, and the gateway matches answers by exact epoch
@@ -91,26 +98,31 @@ void Machine::forget(State& state) const {
     if (state.sent[e] == 0) continue;
     // In adopt mode a listed slot may still bring the epoch back.
     const bool adopting = state.live.waiting != 0 || state.flash.waiting != 0;
-    const bool dead = !adopting && !state.live.knows(e) && !state.flash.knows(e) && e < state.flash.next;
+    const bool is_given = e < state.flash.next || is_put_back(state);
+    const bool is_known = state.live.knows(e) || state.flash.knows(e) || may_find(state, e);
+    const bool dead = !adopting && !is_known && is_given;
     forget_answers(state, e, dead);
     forget_requests(state, e, dead);
   }
   for (int node = 0; node < kNodes; ++node) forget_lists(state, node);
-  if (state.live.sender != kSecond && state.flash.sender != kSecond) state.superseded = 0;
+  const int superseded = options_.unmarked != 0 ? start_on_copy() : kSecond;
+  if (state.live.sender != superseded && state.flash.sender != superseded) state.superseded = 0;
 }
 
 void Machine::forget_answers(State& state, int e, bool dead) const {
   const std::uint8_t hellos = state.answers[e] & (bit(kHello1) | bit(kHello2));
   if (dead) state.answers[e] = is(Mutant::hello_without_echo) ? hellos : byte(0);
   auto least = static_cast<Phase>(9);
-  for (const Ledger* ledger : {&state.live, &state.flash}) {
+  for (const Ledger* ledger : {&state.live, &state.flash, &state.copy}) {
+    if (ledger == &state.copy && options_.unmarked == 0) continue;
     for (const Held& row : ledger->row) {
       if (row.epoch == e) least = std::min(least, row.phase());
     }
   }
   if (least > Phase::prebind) state.answers[e] &= byte(~bit(kPreBound));
   if (least > Phase::bind) state.answers[e] &= byte(~bit(kBound));
-  const bool may_be_adopted = least > Phase::release && (state.live.waiting != 0 || state.flash.waiting != 0);
+  const bool adopting = state.live.waiting != 0 || state.flash.waiting != 0;
+  const bool may_be_adopted = least > Phase::release && (adopting || may_find(state, e));
   if (least > Phase::bound && !may_be_adopted) state.answers[e] &= byte(~bit(kFinished));
 }
 
@@ -125,13 +137,14 @@ void Machine::forget_requests(State& state, int e, bool dead) const {
       device.slot[pod_of(state.sent[e])].epoch != e && (device.high[pod_of(state.sent[e])] >= e || device.floor > e);
   for (auto& of_kind : state.requests) {
     std::uint16_t& requests = of_kind[e - 1];
-    for (int sender = kFirst; sender < kSenders && requests != 0; ++sender) {
+    for (int sender = kFirst; sender < kUnmarkedSenders && requests != 0; ++sender) {
       const std::uint16_t all = up_to(sender, kFloors);
       if ((requests & all) == 0) continue;
-      const bool lost_store = sender == kFirst && state.live.sender != kFirst && state.flash.sender != kFirst;
+      const bool lost_store = !is_same_store(sender, state.live.sender) && !is_same_store(sender, state.flash.sender);
       const bool overruled = same && device.obeys > 1 + sender;
       // It can only be answered with a Hello that no store waits for, or with a Superseded that is already known.
-      if ((lost_store && (!same || overruled)) || (overruled && sender == kSecond)) {
+      if ((lost_store && (!same || overruled)) || (overruled && sender == kSecond) ||
+          (overruled && options_.unmarked != 0)) {
         requests &= static_cast<std::uint16_t>(~all);
         continue;
       }
@@ -149,11 +162,13 @@ void Machine::forget_lists(State& state, int node) const {
   if (state.listing[node].sender != 0 && state.listing[node].sender < 1 + state.live.sender &&
       state.listing[node].sender < 1 + state.flash.sender) {
     state.listing[node] = {};
+    state.past.tells &= byte(~bit(node));
   }
   const bool forgets = may_go_back(state, node) || state.wipes < options_.wipes || is(Mutant::floor_not_durable) ||
                        is(Mutant::any_gateway);
   if (forgets || device.obeys == 0) return;
-  for (int sender = kFirst; sender < kSenders; ++sender) {
+  for (int sender = kFirst; sender < kUnmarkedSenders; ++sender) {
+    if (is_elsewhere(state, node) && sender == start_on_copy()) continue;
     if (device.obeys > 1 + sender) state.lists[node] &= static_cast<std::uint16_t>(~up_to(sender, kFloors));
     // A floor that is not above the node's own has no effect: only the listing matters.
     const std::uint16_t old = up_to(sender, std::max<int>(device.floor, 1));

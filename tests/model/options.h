@@ -40,6 +40,10 @@ enum class Mutant {
   same_store_id_when_following,
   promises_kept_when_following,
   bind_while_following,
+  later_start_unheard,
+  promise_of_the_past_forgotten,
+  put_back_term_repeats,
+  later_start_places_at_once,
 };
 
 struct Options {
@@ -48,6 +52,8 @@ struct Options {
   int wipes = 0;      // losses of a device's store, in total
   int losses = 0;     // losses of the gateway's store: 0 or 1
   int rollbacks = 0;  // the gateway's store is replaced by an earlier copy of itself (P11): 0 or 1; not with losses
+  int unmarked = 0;   // with rollbacks, and neither split nor node_rollbacks: nothing shows that the store is a copy.
+                      // 1: the term of the start on the copy is above that of any later start before it; 2: below
   int node_rollbacks = 0;  // a device's store is replaced by an earlier copy of itself (N8): 0 or 1; with `list`
   int follows = 0;         // two gateways at one broker (pair.h), of which one follows the other so often: 0 to 2
   int cuts = 0;            // with follows: lost connections of a gateway, in total

@@ -85,7 +85,7 @@ struct PairState {
   bool operator==(const PairState& other) const { return std::memcmp(this, &other, sizeof(PairState)) == 0; }
   int owner(int identity) const { return has(of_second, identity) ? 1 : 0; }
 };
-static_assert(sizeof(PairState) == 129);
+static_assert(sizeof(PairState) == 131);
 
 struct PairStep {
   enum Kind : std::uint8_t {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kUids[kPods] = {"u0", "u1"};
 constexpr const char* kStore = "store";
+constexpr const char* kProof = "proof";
 
 std::string incarnation_name(int incarnation) { return "i" + std::to_string(incarnation); }
 
@@ -34,7 +35,7 @@ std::uint8_t to_bit(const std::optional<Answer>& answer) {
 }
 
 bool same_store(const Device& a, const Device& b) {
-  return a.slot == b.slot && a.high == b.high && a.floor == b.floor && a.obeys == b.obeys;
+  return a.slot == b.slot && a.high == b.high && a.floor == b.floor && a.obeys == b.obeys && a.proofs == b.proofs;
 }
 
 // Answers to an earlier store are not modelled: read_answer() drops them by their store id.
@@ -68,6 +69,8 @@ NodeState Rules::to_node_state(const Device& device) const {
   NodeState state;
   state.incarnation = "mine";
   if (device.obeys != 0) state.gateway = senders_[device.obeys - 1];
+  if ((device.proofs & kOfObeyed) != 0) state.proof = kProof;
+  if ((device.proofs & kOfEarlier) != 0) state.obeyed_before = {{kStore, kProof}};
   state.floor = epoch_of(device.floor);
   for (int pod = 0; pod < kPods; ++pod) {
     if (device.high[pod] != 0) state.high[kUids[pod]] = epoch_of(device.high[pod]);
@@ -93,6 +96,7 @@ Device Rules::from_node_state(const NodeState& state, Device device) const {
     device.slot[pod].state = ended ? kStoppingFinished : byte(static_cast<int>(slot->second.state));
   }
   device.floor = static_cast<std::uint8_t>(state.floor.counter);
+  device.proofs = byte((state.proof.empty() ? 0 : kOfObeyed) | (state.obeyed_before.empty() ? 0 : kOfEarlier));
   device.obeys = 0;
   for (std::size_t sender = 0; sender < senders_.size(); ++sender) {
     if (state.gateway == senders_[sender]) device.obeys = byte(1 + static_cast<int>(sender));
@@ -106,7 +110,7 @@ const Reply& Rules::decide_once(const Device& device, int pod, const Asked& aske
   for (int at = 0; at < kPods; ++at) {
     add(device.slot[at].epoch, 3), add(device.slot[at].state, 3), add(device.high[at], 3);
   }
-  add(device.floor, 3), add(device.obeys, 3), add(static_cast<unsigned>(pod), 1);
+  add(device.floor, 3), add(device.obeys, 3), add(device.proofs, 2), add(static_cast<unsigned>(pod), 1);
   add(static_cast<unsigned>(asked.kind), 2), add(static_cast<unsigned>(asked.e), 3);
   add(static_cast<unsigned>(asked.floor), 3), add(static_cast<unsigned>(asked.sender), 3);
   add(same_incarnation ? 1 : 0, 1), add(admit ? 1 : 0, 1);
@@ -125,6 +129,7 @@ const Reply& Rules::decide_once(const Device& device, int pod, const Asked& aske
     request.epoch = epoch_of(asked.e);
   }
   request.floor = epoch_of(asked.floor);
+  if (asked.kind == kList && asked.sender == proven_) request.proof = kProof;
   const Admission admission = [admit](const Request&) { return admit ? Status::ok() : Status::unschedulable("no"); };
   const NodeDecision decision = decide(state, request, admission);
   apply(state, request, decision);

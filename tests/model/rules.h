@@ -34,6 +34,7 @@ struct Device {
   std::uint8_t incarnation = 0;
   std::uint8_t booting = 0;  // first boot of a store, N0 not done yet: no answers
   std::uint8_t alive = 0;    // bit e: the workload of epoch e runs
+  std::uint8_t proofs = 0;   // Proof: what it could show of the later start (put_back.cc)
 };
 
 // What the gateway knows about the pods.
@@ -54,6 +55,9 @@ struct Listing {
   std::uint8_t sender = 0;  // 1 + the identity that asked for it; 0: no listing
   std::array<Held, kPods> slot{};
 };
+
+// Of the gateway that a node obeys, and of one that it obeyed before.
+enum Proof : std::uint8_t { kOfObeyed = 1, kOfEarlier = 2 };
 
 enum RequestKind { kPreBind, kBind, kRelease, kRequestKinds, kList = kRequestKinds };
 inline constexpr int kEntry = 7;
@@ -97,8 +101,9 @@ struct Asked {
 
 class Rules {
  public:
-  // `senders`: the gateway identities, by Asked::sender.
-  Rules(Mutant mutant, std::vector<GatewayId> senders) : mutant_(mutant), senders_(std::move(senders)) {}
+  // `senders`: the gateway identities, by Asked::sender. `proven`: the one whose Lists carry a proof; -1: none.
+  Rules(Mutant mutant, std::vector<GatewayId> senders, int proven = -1)
+      : mutant_(mutant), senders_(std::move(senders)), proven_(proven) {}
 
   const Reply& decide_once(const Device& device, int pod, const Asked& asked, bool same_incarnation, bool admit);
   // How the row of epoch `mine`, placed as `placement` (its release-list entry, if `phase` is kEntry), interprets an
@@ -118,6 +123,7 @@ class Rules {
 
   const Mutant mutant_;
   const std::vector<GatewayId> senders_;
+  const int proven_;
   std::unordered_map<std::uint64_t, Reply> replies_;
   std::vector<std::uint8_t> meanings_ = std::vector<std::uint8_t>(1u << 23);  // 0: not computed yet, else 1 + meaning
 };

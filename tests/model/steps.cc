@@ -21,16 +21,19 @@ void Machine::for_each_step(const State& state, const Visit& visit) const {
 void Machine::visit_begin(const State& state, const Visit& visit) const {
   const int e = state.live.next;
   if (e > options_.epochs || state.live.waiting != 0) return;
+  if (is_put_back(state) && state.past.reserved != 0 && e >= state.past.later) return;
+  const bool is_first = e == 1 && !is_put_back(state);
   for (int pod = 0; pod < options_.pods; ++pod) {
-    if (e == 1 && pod != 0) break;  // pods and nodes are symmetric: the first used is number 0
-    if (state.live.row[pod].epoch != 0 || has(state.live.gone, pod)) continue;
+    if (is_first && pod != 0) break;  // pods and nodes are symmetric: the first used is number 0
+    if (state.live.row[pod].epoch != 0 || has(state.live.gone, pod) || is_held(state, pod)) continue;
     for (int node = 0; node < kNodes; ++node) {
-      if (e == 1 && node != 0) break;
+      if (is_first && node != 0) break;
       // The incarnation that the gateway knows may be outdated.
       for (int incarnation = 0; incarnation <= state.device[node].incarnation; ++incarnation) {
         State next = state;
         next.placement[e] = make_placement(pod, node, incarnation);
         next.live.next = byte(e + 1);
+        if (is_blind(state)) next.past.blind |= bit(e);
         next.live.row[pod] = {byte(e), byte(static_cast<int>(find_move(Phase::none, RowEvent::begin)->to))};
         visit({Step::begin, byte(e), byte(node), byte(incarnation), byte(pod)}, next, nullptr);
       }
@@ -68,12 +71,13 @@ void Machine::visit_faults_of_gateway(const State& state, const Visit& visit) co
       next.copy = state.flash;
       visit({Step::copy_store}, next, nullptr);
     } else {
-      next = roll_back(next);
+      next = options_.unmarked != 0 ? put_back(next) : roll_back(next);
       ++next.rollbacks;
       count_fault(next);
       visit({Step::roll_back}, next, nullptr);
     }
   }
+  visit_restart(state, visit);
   for (int e = 1; e <= options_.epochs; ++e) {
     if (!has(state.live.entries, e) || !is(Mutant::drop_release_entry_by_time)) continue;
     State next = state;
@@ -87,7 +91,7 @@ void Machine::visit_gateway(const State& state, const Visit& visit) const {
   visit_faults_of_gateway(state, visit);
   visit_begin(state, visit);
   for (int pod = 0; pod < options_.pods && !options_.minimal; ++pod) visit_operator_actions(state, pod, visit);
-  if (state.superseded != 0 && state.live.sender == kSecond) visit({Step::raise_term}, raise_term(state), nullptr);
+  if (may_raise(state)) visit({Step::raise_term}, raise_term(state), nullptr);
   for (int node = 0; node < kNodes; ++node) {
     if (state.listing[node].sender == 0) continue;
     visit({Step::read_listing, byte(node)}, read_listing(state, node), nullptr);
@@ -121,6 +125,8 @@ void Machine::visit_requests(const State& state, int e, const Visit& visit) cons
     for (int at = 0; requests >> at != 0; ++at) {
       if (!has(requests, at)) continue;
       const Asked asked{kind, e, at % kFloors + 1, at / kFloors};
+      const bool has_its_list = state.device[node].obeys == 1 + asked.sender;
+      if (options_.unmarked == 2 && asked.sender == later_start() && !has_its_list) continue;
       for (const bool refuse : {false, true}) {
         if (refuse && (kind != kPreBind || options_.minimal || !may_fail(state))) continue;
         const char* violation = nullptr;
@@ -227,7 +233,7 @@ void Machine::visit_slot_faults(const State& state, int node, int pod, const Vis
     State next = move_slot(state, node, pod, SlotEvent::failed);
     count_fault(next);
     // Rejected goes to the store that asked; a lost store does not receive it.
-    const bool to_this_store = (state.device[node].obeys == 1 + kFirst) == (state.live.sender == kFirst);
+    const bool to_this_store = is_same_store(state.device[node].obeys - 1, state.live.sender);
     if (to_this_store) next.answers[e] |= bit(kRejected);
     next.finals |= bit(e);
     visit({Step::prepare_failed, byte(node), byte(e)}, next, nullptr);
