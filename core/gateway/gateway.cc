@@ -199,18 +199,23 @@ bool Gateway::was_itself(const Leader& leader, bool is_same_machine) const {
   if (!is_same_machine) return false;
   const Identity& own = *identity_;
   if (leader.id.store_id == own.id.store_id) return own.terms.may_contain(leader.id.term, own.id.term);
-  // A store that was lost, or an older copy: the nodes are asked already.
-  return own.adopting && !own.followed;
+  // A store that was lost, or an older copy: the nodes are asked already. Once this one has led, a copy of its machine
+  // has served since, and those that have answered do not say again what that one gave them.
+  return own.adopting && !own.followed && !own.led;
 }
 
-void Gateway::follow(std::uint64_t term) {
+void Gateway::lead(std::optional<std::uint64_t> followed) {
   if (is_on_hold()) return;
-  context_.log.write(Level::error, "another gateway has served the fleet; pods are placed when all nodes have reported",
-                     {{"store", identity_->id.store_id}});
-  watch_.disown(std::max(term, identity_->id.term));
-  context_.publisher.set_mirror_mark(identity_->id.store_id);
-  placement_.comparison().give_up_promises();
-  placement_.adopt_mode().follow();
+  if (followed) {
+    context_.log.write(Level::error,
+                       "another gateway has served the fleet; pods are placed when all nodes have reported",
+                       {{"store", identity_->id.store_id}});
+    watch_.disown(std::max(*followed, identity_->id.term));
+    context_.publisher.set_mirror_mark(identity_->id.store_id);
+    placement_.comparison().give_up_promises();
+    placement_.adopt_mode().follow();
+  }
+  if (identity_->adopting && !identity_->led) identity_.edit().led = true;
 }
 
 void Gateway::say_goodbye() {

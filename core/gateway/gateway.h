@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,9 +40,10 @@ class Gateway final : public Transport::Handler {
 
   // The leader that the broker names was this gateway itself, as far as it can tell.
   bool was_itself(const Leader& leader, bool is_same_machine) const;
-  // Another gateway has served the fleet since this one did, or before it: what that one placed is asked of the nodes
-  // (P13). `term`: the other's, if known. Called while the link is down; durable with the turn.
-  void follow(std::uint64_t term);
+  // It begins to serve, and will be the leader that others find. `followed`: another gateway has served the fleet since
+  // this one did, or before it, under this term, if that is known: what that one placed is asked of the nodes (P13).
+  // Called while the link is down; durable with the turn.
+  void lead(std::optional<std::uint64_t> followed);
   // It cannot read its store, and does nothing.
   bool is_on_hold() const { return !options_.hold.empty(); }
   // The program ends after this turn.

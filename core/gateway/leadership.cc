@@ -1,6 +1,7 @@
 #include "core/gateway/leadership.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -222,7 +223,8 @@ void Leadership::wait() {
 void Leadership::serve() {
   const std::optional<Leader>& leader = others_.leader();
   const bool was_itself = !leader || gateway_->was_itself(*leader, others_.is_leader_of_this_machine());
-  if (others_.must_follow() || !was_itself) gateway_->follow(leader ? leader->id.term : 0);
+  const bool follows = others_.must_follow() || !was_itself;
+  gateway_->lead(follows ? std::optional(leader ? leader->id.term : 0) : std::nullopt);
   state_ = State::serving;
   leader_said_ = false;
   say(PresenceState::serving);

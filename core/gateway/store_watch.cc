@@ -52,7 +52,7 @@ void StoreWatch::disown(std::uint64_t above) {
   identity.note_former(identity.id.store_id);
   identity.id.store_id = random_.hex_id();
   identity.terms.clear();
-  identity.is_new = false;
+  identity.is_new = identity.led = false;
   begin_term(above);
 }
 

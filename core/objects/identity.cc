@@ -43,6 +43,7 @@ Status IdentityRecord::load(const RecordView& record) {
   }
   identity_.rolled_back = json->find("rolledBack") != nullptr;
   identity_.followed = json->find("followed") != nullptr;
+  identity_.led = json->find("led") != nullptr;
   identity_.is_new = json->find("new") != nullptr;
   identity_.awaits_operator = json->find("awaitsOperator") != nullptr;
   identity_.statuses_unread = json->find("statusesUnread") != nullptr;
@@ -75,6 +76,7 @@ void IdentityRecord::save() {
   value.set("terms", identity_.terms.to_json());
   if (identity_.rolled_back) value.set("rolledBack", true);
   if (identity_.followed) value.set("followed", true);
+  if (identity_.led) value.set("led", true);
   if (identity_.is_new) value.set("new", true);
   if (identity_.awaits_operator) value.set("awaitsOperator", true);
   if (identity_.adopting) {

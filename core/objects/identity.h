@@ -19,6 +19,7 @@ struct Identity {
   // turned out to be an older copy; or another gateway has served the fleet.
   bool rolled_back = false;
   bool followed = false;  // the latter
+  bool led = false;       // until adopt mode ends: it has been the gateway that serves, under this store id
   bool is_new = false;    // of a new installation, and nothing has spoken against that yet (P15)
   bool adopting = false;
   bool awaits_operator = false;       // in adopt mode: no list of nodes is left, so only the operator can end it

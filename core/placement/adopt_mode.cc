@@ -62,6 +62,7 @@ void AdoptMode::enter() {
   wait_for_known_nodes();
   if (was_new && !has_list()) await_operator();
   const bool adopted_before = std::exchange(identity.adopting, !is_over());
+  identity.led = identity.adopting;  // only one that serves hears what begins it
   parts_.nodes.adopted().clear();
   if (adopted_before && !identity.adopting) end();
   const std::set<std::string> nodes = identity.adopt_nodes;
@@ -124,7 +125,7 @@ void AdoptMode::forget_deleted() {
 // Pods are placed again, and deletes that waited for the listings are carried out.
 void AdoptMode::end() {
   Identity& identity = context_.identity.edit();
-  identity.adopting = identity.rolled_back = identity.followed = identity.awaits_operator = false;
+  identity.adopting = identity.rolled_back = identity.followed = identity.led = identity.awaits_operator = false;
   forget_deleted();
   parts_.nodes.adopted().clear();
   context_.log.write(Level::info, "adopt mode has ended; placing pods again", {});

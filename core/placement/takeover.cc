@@ -78,7 +78,8 @@ void Takeover::take_proofs_kept() {
 }
 
 // A gateway of this machine has had a term that this one knows nothing of: with this store id it was this store, which
-// is an older copy (P11); otherwise its store was lost. What it placed is known to the nodes only (P8).
+// is an older copy (P11); otherwise its store was lost, or a copy of the machine has served. What that one placed is
+// known to the nodes only (P8).
 void Takeover::take_proof(const std::string& node, const Proven& proven) {
   if (!counts_for_others(node)) {
     // It obeys this gateway from now on, and may not say that again.
@@ -91,16 +92,17 @@ void Takeover::take_proof(const std::string& node, const Proven& proven) {
   if (is_covered_already) return;
   Identity& identity = context_.identity.edit();
   const bool is_ours = proven.store_id == identity.id.store_id;
+  const bool was_settled = !identity.is_new && !identity.adopting;  // it did not lack what a lost store knew
   identity.id.term = std::max(identity.id.term, proven.term) + 1;
   identity.terms.begin(identity.id.term, context_.store.next_position());
   context_.log.write(Level::error,
                      is_ours ? "a node has obeyed a later state of this store: it is an older copy of itself"
-                             : "a node has obeyed an earlier store of this gateway, which was lost",
+                             : "a node has obeyed another store of this gateway, which was lost or is that of a copy",
                      {{"node", node},
                       {"store", proven.store_id},
                       {"term", std::to_string(proven.term)},
                       {"newTerm", std::to_string(identity.id.term)}});
-  if (is_ours) {
+  if (is_ours || was_settled) {
     identity.rolled_back = true;
     parts_.comparison.give_up_promises();
   }

@@ -78,6 +78,32 @@ TEST_F(LostStoreTest, AVolumeGoesWithWhatRunsWhenTheStoreIsAnOlderCopy) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
 }
 
+// Simulator, seed 2666: a copy of the machine has served with a store of its own, and this one comes back. What it
+// knows of claims is older than what the devices run.
+TEST_F(LostStoreTest, AVolumeGoesWithWhatRunsWhenACopyOfTheMachineHasServed) {
+  options.first_boot = FirstBoot::lost;
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  slots("n1", {});
+  ASSERT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+  restart();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  answer("n1", proven_superseded("n1", {gateway->identity().id.term + 100, "copy"}));
+  receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
+          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
+          R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"), true);
+  SlotReport held = slot("u1");
+  held.epoch = {50, 7};
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  slots("n1", {held});
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_EQ(gateway->objects().claim("default/other")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+}
+
 TEST_F(LostStoreTest, AClaimThatOnlyASlotBoundToALostVolumeIsFreeOnceItEnds) {
   for (const auto& [came_back_bound, restarts] :
        {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {

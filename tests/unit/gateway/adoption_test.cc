@@ -465,7 +465,7 @@ TEST_F(AdoptionTest, ABindThatWasDecidedBeforeAnotherGatewayServedIsHeldBackWhil
   ASSERT_EQ(phase("u1"), Phase::bind);
   transport.up = false;
   gateway->on_link(false);
-  gateway->follow(9);
+  gateway->lead(9);
   connect();
   device("n1");
   advance(20'000);

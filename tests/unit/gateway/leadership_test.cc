@@ -322,6 +322,22 @@ TEST_F(LeadershipTest, ACopyThatHasHeardTheOtherWaitsAndFollowsUnderAnotherStore
       << "what the other one mirrored is no mirror of this one, and what it lacks is not deleted";
 }
 
+TEST_F(LeadershipTest, ACopyThatServedWhileThisOneAdoptedIsFollowed) {
+  a.known_nodes = copy.known_nodes = {"n1"};  // silent, so adopt mode goes on
+  boot(a, FirstBoot::lost);
+  copy.store = a.store;
+  boot(copy, FirstBoot::lost);
+  a.client->drop();
+  run(2 * kTakeoverMs);
+  ASSERT_TRUE(copy.serves());
+  ASSERT_TRUE(a.adopts());
+  copy.stop();
+  a.client->connect();
+  run(2 * kTakeoverMs);
+  EXPECT_TRUE(a.serves());
+  EXPECT_TRUE(a.follows()) << "the nodes that had answered may have been given pods by the copy";
+}
+
 TEST_F(LeadershipTest, AnEmptyBrokerDoesNotMakeAWaitingOneForgetThatAnotherHasServed) {
   boot(a);
   boot(b);

@@ -109,12 +109,29 @@ TEST_F(TakeoverTest, AProofOfALaterTermOfThisStoreTellsThatItIsOlder) {
 }
 
 TEST_F(TakeoverTest, AProofOfAnEarlierStoreTellsThatItWasLost) {
-  settle_with_two();
+  options.first_boot = FirstBoot::lost;
+  options.known_nodes = {"n1", "n2"};
+  start_connected();
+  for (const char* node : {"n1", "n2"}) device(node);
+  own = gateway->identity().id;
+  ASSERT_TRUE(gateway->identity().adopting);
   const GatewayId before{own.term + 100, "before"};
   say_superseded("n1", before, proof_of(before, "n1"));
   EXPECT_EQ(gateway->identity().id, (GatewayId{before.term + 1, own.store_id}));
   EXPECT_TRUE(gateway->identity().adopting);
   EXPECT_FALSE(gateway->identity().rolled_back);
+}
+
+// It had settled: a copy of its machine has served since, with a store of its own.
+TEST_F(TakeoverTest, AProofOfAnotherStoreMakesOneThatHadSettledAnOlderCopy) {
+  settle_with_two();
+  apply(pod("p", "u"));
+  ASSERT_EQ(phase("u"), Phase::prebind);
+  const GatewayId copy{own.term + 100, "copy"};
+  say_superseded("n1", copy, proof_of(copy, "n1"));
+  EXPECT_TRUE(gateway->identity().adopting);
+  EXPECT_TRUE(gateway->identity().rolled_back);
+  EXPECT_EQ(phase("u"), Phase::none) << "the copy may have placed the pod elsewhere";
 }
 
 TEST_F(TakeoverTest, AStoreThatWasLostUnderTheTermThatIsNowOursIsProvenToo) {
