@@ -376,7 +376,7 @@ const std::vector<Invariant>& safety() {
       {"FLOOD", "what a lying device makes durable, and what it offers, is within the limits", find_flood},
       {"PASSED", "a node that has just taken no pod is not asked again before its time is over", passed},
       {"ABLE", "no node is asked to run what it says that its runtime cannot do", able},
-      {"TOLD", "a device on an older copy of its store is told by a gateway that knows of a later time, and stops",
+      {"TOLD", "who has an older copy of its store stops once told: a device by its gateway, a gateway by its mark",
        told},
       {"TIME", "a device's time floor never falls, and rises by one step a day at most", time_floor},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},

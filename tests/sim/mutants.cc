@@ -62,6 +62,8 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p12_before, "P12b", "whom a node has obeyed before is not heard"},
       {Mutant::p13, "P13", "a gateway serves whether another one does or not"},
       {Mutant::p13_follow, "P13f", "who takes over does not ask what the other gateway has placed"},
+      {Mutant::p13_term, "P13t", "who led with the same store is not told from a copy of it by the term"},
+      {Mutant::p13_copy, "P13c", "one of the same machine is taken for gone though it is heard"},
       {Mutant::p14, "P14", "no object is made of what a device holds"},
       {Mutant::p14_hold, "P14h", "a workload that was found does not hold its name"},
       {Mutant::p14_name, "P14n", "of two pods of a name both stay, whatever the configuration says"},

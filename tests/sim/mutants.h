@@ -45,6 +45,8 @@ enum class Mutant {
   p12_before,
   p13,
   p13_follow,
+  p13_term,
+  p13_copy,
   p14,
   p14_hold,
   p14_name,

@@ -21,6 +21,9 @@ class RivalGateway final : public Process {
   ~RivalGateway() override { drop_program(); }
 
   void switch_off() { kill("switched off"); }
+  // It is a copy of the machine of `gateway`, and comes beside it. It connects while `may_connect`. If it has not heard
+  // its original, which may be cut off, it may take that for its own past, and serve: it is switched off then.
+  void come_beside(const SimGateway& gateway, std::function<bool()> may_connect);
   // It runs on where `gateway` stops: on that machine, with what that has on flash. It is cut off from the broker until
   // `may_connect`.
   void run_on(const SimGateway& gateway, std::function<bool()> may_connect);
@@ -32,12 +35,18 @@ class RivalGateway final : public Process {
   void drop_program() override;
   Message will() const override { return leadership_->will(); }
   bool on_send_watched(Message& message) override;
-  void before_message(Message&, bool) override {}
+  void before_message(Message& message, bool alone) override;
   void after_message() override {}
   bool may_connect() const override { return may_connect_ == nullptr || may_connect_(); }
   void read_flash(const RecordIds*) override {}
 
+  void end_taking_over();
+
   const std::string gateway_name_;
+  std::string run_;
+  bool is_copy_ = false;
+  bool has_heard_original_ = false;  // since this start
+  bool has_taken_over_ = false;
   std::string machine_ = "rival";
   ProofKey key_ = {};
   std::function<bool()> may_connect_;

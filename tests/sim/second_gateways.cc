@@ -22,6 +22,7 @@ SecondGateways::SecondGateways(SimEnvironment& world, SimGateway& gateway, std::
     : world_(world), gateway_(gateway), random_(seed ^ 0x53484152), former_(world, "former", kGateway) {}
 
 void SecondGateways::begin_storm(Millis storm_ms, std::function<void()> forget_retained) {
+  if (world_.mutant == Mutant::p13_term || world_.mutant == Mutant::p13_copy) return;
   forget_retained_ = std::move(forget_retained);
   if (world_.mutant == Mutant::p13 || random_.chance(1, 4)) {
     rival_ = std::make_unique<RivalGateway>(world_, "rival", random_.chance(1, 2) ? kGateway : "other");

@@ -1,6 +1,9 @@
 #include "tests/sim/sim_gateway.h"
 
+#include <utility>
+
 #include "core/check.h"
+#include "core/handshake/gateway_presence.h"
 #include "core/objects/reserved_labels.h"
 #include "plugins/registry.h"
 #include "tests/sim/hostile.h"
@@ -91,6 +94,7 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
   if (started.is_success()) {
     copies_.push_back(copy);
     if (copies_.size() > kMaxCopies) copies_.pop_front();
+    check_mark_noticed();
     check_queue_restored();
     set_memory_full(memory_full_);
     gateway_->save_writes(++starts_ % 2 == 0);  // in every other run its write budget is used up
@@ -108,6 +112,11 @@ void SimGateway::set_wall_clock(Random random) {
     wanted = kBuilt + kYearsAhead + static_cast<Millis>(random.below(kHundredYears));
   }
   clock().jump_wall((wanted - clock().wall()) / 1000 * 1000);
+}
+
+void SimGateway::check_mark_noticed() {
+  const std::string older = std::exchange(older_store_, {});
+  if (!older.empty() && gateway_->identity().id.store_id == older) world().witness.gateway_ignored_mark();
 }
 
 // Every queued pod has at least the number of attempts stored on flash.
@@ -195,15 +204,18 @@ void SimGateway::note_installed() {
 void SimGateway::roll_back() {
   if (copies_.empty()) return;
   kill("store rolled back");
-  flash() = copies_[world().random.below(copies_.size())].flash;
+  const Copy& copy = copies_[world().random.below(copies_.size())];
+  flash() = copy.flash;
   flash().set_full(false);
   note_installed();
   world().witness.gateway_rolled_back(flash().durable());
+  older_store_ = copy.mark == marks_.kept() ? std::string() : world().witness.gateway().copied_from;
   boot();
 }
 
 void SimGateway::put_back_card(Random& random) {
   kill("card put back");
+  older_store_.clear();
   const Copy& copy = copies_[random.below(copies_.size())];
   flash() = copy.flash;
   flash().set_full(false);
@@ -220,6 +232,13 @@ void SimGateway::hand_over(Millis away) {
     make_key(other_.key);
     other_.first_boot = world().random.chance(1, 2) ? FirstBoot::is_new : FirstBoot::lost;
   }
+  change_machine();
+  world().witness.handed_over(flash().durable());
+  world().timers.at(world().clock.now() + away, [this] { boot(); });
+}
+
+void SimGateway::change_machine() {
+  older_store_.clear();
   const std::optional<StoreMark> mark = marks_.kept();
   marks_.put_back(std::exchange(other_.mark, mark));
   std::swap(key_, other_.key);
@@ -227,8 +246,31 @@ void SimGateway::hand_over(Millis away) {
   std::swap(copies_, other_.copies);
   std::swap(first_boot_, other_.first_boot);
   flash().set_full(false);
-  world().witness.handed_over(flash().durable());
+}
+
+void SimGateway::copy_machine(Random& random) {
+  if (other_.key != ProofKey{}) return;
+  const Copy& copy = copies_[random.below(copies_.size())];
+  other_ = {copy.flash, copy.mark, copy.key, copies_, FirstBoot::lost};
+}
+
+void SimGateway::switch_to_copy(Millis away, bool has_leader) {
+  kill("machine changed");
+  change_machine();
+  if (has_leader) {
+    world().witness.handed_over(flash().durable(), true);
+  } else {
+    world().witness.gateway_put_back(flash().durable());
+  }
   world().timers.at(world().clock.now() + away, [this] { boot(); });
+}
+
+bool SimGateway::leads() const {
+  const auto retained = world().broker.retained_set().find(Topics(kFleet).leader());
+  if (gateway_ == nullptr || retained == world().broker.retained_set().end()) return false;
+  const Result<Leader> leader = decode_leader(retained->second.message.payload);
+  const Identity& own = gateway_->identity();
+  return leader && leader->id.store_id == own.id.store_id && leader->id.term >= own.terms.last();
 }
 
 bool SimGateway::on_send_watched(Message& message) {
@@ -294,7 +336,7 @@ void SimGateway::unsay_features(Message& message) {
 
 void SimGateway::before_message(Message& message, bool alone) {
   if (alone) world().witness.turn_ended();
-  if (world().mutant == Mutant::p13_follow && message.topic == Topics(kFleet).leader()) message.payload.clear();
+  if (message.topic == Topics(kFleet).leader()) misread_leader(message);
   const std::vector<std::string_view> levels = Topics(kFleet).split(message.topic);
   if (levels.size() < 3) return;
   if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
@@ -330,6 +372,15 @@ void SimGateway::before_message(Message& message, bool alone) {
                              (at == std::string::npos ? "" : message.payload.substr(at, 14)) +
                              (message.payload.find("\"deleted\":true") == std::string::npos ? "" : " deleted"));
   }
+}
+
+// Mutant P13f: nobody is known to have served. Mutant P13t: whoever led with this store was this gateway.
+void SimGateway::misread_leader(Message& message) const {
+  if (world().mutant == Mutant::p13_follow) return message.payload.clear();
+  Result<Leader> leader = world().mutant == Mutant::p13_term ? decode_leader(message.payload) : Status::error("");
+  if (!leader || leader->id.store_id != gateway_->identity().id.store_id) return;
+  leader->id = gateway_->identity().id;
+  message.payload = encode(*leader);
 }
 
 // Mutant P7: does not wait for the node's answer.

@@ -34,6 +34,12 @@ class SimGateway final : public Process {
   bool has_copies() const { return !copies_.empty(); }
   // Another machine serves the fleet from now on, with a store of its own; at the next call this one again.
   void hand_over(Millis away);
+  // The other machine is a copy of this one, from before an earlier start; nothing if there is one already.
+  void copy_machine(Random& random);
+  // hand_over() to it, and back. `has_leader`: the broker is the same, and retains who has led.
+  void switch_to_copy(Millis away, bool has_leader);
+  // The broker retains that this gateway serves the fleet, under its present term.
+  bool leads() const;
   const Gateway* gateway() const { return gateway_.get(); }
   const ProofKey& key() const { return key_; }
   void set_full(bool full) { flash().set_full(full); }
@@ -44,6 +50,7 @@ class SimGateway final : public Process {
 
  private:
   void make_key(ProofKey& key);
+  void change_machine();
   void set_wall_clock(Random random);
   void note_installed();
   void forget_at_start() override;
@@ -61,6 +68,7 @@ class SimGateway final : public Process {
   void read_flash(const RecordIds* touched = nullptr) override {
     world().witness.read_gateway(flash().durable(), touched);
   }
+  void check_mark_noticed();
   void check_queue_restored();
   void check_memory();
   void misbind_claim();
@@ -69,6 +77,7 @@ class SimGateway final : public Process {
   void end_backoffs();
   void forget_refusals();
   static void unsay_features(Message& message);
+  void misread_leader(Message& message) const;
   void free_names();
   void impersonate(Message& message, const Answer& answer);
 
@@ -91,7 +100,8 @@ class SimGateway final : public Process {
     std::deque<Copy> copies;
     FirstBoot first_boot = FirstBoot::is_new;
   };
-  Machine other_;  // that does not serve
+  Machine other_;            // that does not serve
+  std::string older_store_;  // id of a copy that the next start has to notice by its mark (P11); empty: none
   bool memory_full_ = false;
   int starts_ = 0;
   std::set<std::string> pods_known_;  // by key, while memory is full

@@ -79,6 +79,7 @@ struct GatewayView {
     return retired.contains(node + "/" + incarnation) || retired.contains(node + "/");
   }
   bool is_behind = false;           // another gateway has served since, which it has not noticed yet (P13)
+  bool is_copy = false;             // and that one was a copy of its machine
   bool is_blind = false;            // its card was put back, and no node has told it yet (P12)
   std::string copied_from;          // store id of an older copy that was put in place of the store
   std::set<std::string> from_copy;  // "<uid>@<epoch>" of its bound rows: the devices may know better
@@ -119,7 +120,8 @@ class Witness {
   // The machine of the gateway is another one. `is_marked_new`: as an installation marks it.
   void machine_lost(bool is_marked_new);
   // Another machine serves the fleet, with the store that it has: older than what was placed since, or none.
-  void handed_over(const Contents& store);
+  // `is_copy`: of the machine that served before.
+  void handed_over(const Contents& store, bool is_copy = false);
   // The gateway learns from the broker that another one has served.
   void gateway_follows() { follows_ = true; }
   // Two gateways serve at a time.
@@ -160,6 +162,10 @@ class Witness {
   // It was told, and has gone on as if it had not been.
   void device_ignored_that(const std::string& name) {
     news_.untold.push_back("node " + name + " was told that its store is an older copy, and goes on with it");
+  }
+  // The gateway has started with an older copy of its store, beside the mark of a later one.
+  void gateway_ignored_mark() {
+    news_.untold.emplace_back("the gateway's store is an older copy, and it goes on with it");
   }
   // Its time floor is lower than at its start, or has risen further than it may.
   void time_floor_leapt(const std::string& name, Millis from, Millis to) {

@@ -81,6 +81,7 @@ void Witness::device_rolled_back(const std::string& name, const AgentRecords& co
   for (auto& view : devices_) {
     if (view->name != name) continue;
     view->older_copy = {copy.state.incarnation, {}};
+    view->promises.clear();  // it may make one of them again
     const auto heard = heard_of_.find(name);
     if (is_shared(view->node)) continue;  // what was heard of one is not known while the other speaks
     if (heard == heard_of_.end() || heard->second.first != copy.state.incarnation) continue;

@@ -68,10 +68,11 @@ void Witness::gateway_put_back(const Contents& copy) {
   unhear_nodes();
 }
 
-void Witness::handed_over(const Contents& store) {
+void Witness::handed_over(const Contents& store, bool is_copy) {
   read_gateway(store);
   forget_twins();
   gateway_.is_behind = true;
+  gateway_.is_copy = is_copy;
   unhear_nodes();
   gateway_.from_copy.clear();
   for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
@@ -171,6 +172,8 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     gateway_.id = {term->term, text_in(&*json, "storeId")};
     gateway_.adopting = json->find("adopt") != nullptr;
     if (gateway_.adopting) gateway_.is_blind = false;
+    // One of the same machine whose store was lost, or is an older copy, asks every node without following (P13).
+    if (gateway_.adopting && gateway_.is_copy) gateway_.is_behind = false;
     if (json->find("followed") != nullptr && std::exchange(follows_, false)) {
       gateway_.is_behind = false;
       explained_term_ = gateway_.id.term;

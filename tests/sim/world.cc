@@ -135,6 +135,7 @@ World::World(const Plan& plan)
   operators_ = std::make_unique<Operators>(env_, pods, nodes, plan.rush, plan.seed);
   lost_machines_ = std::make_unique<LostMachines>(env_, *gateway_, *operators_, devices_, plan.seed);
   second_gateways_ = std::make_unique<SecondGateways>(env_, *gateway_, plan.seed);
+  copied_gateways_ = std::make_unique<CopiedGateways>(env_, *gateway_, plan.seed);
   put_back_cards_ = std::make_unique<PutBackCards>(env_, *gateway_, plan.seed);
   // Only listings of bulky pods have several pages; they are rare, since their manifests are slow to read.
   const auto is_bulky = [&] { return plan.mutant == Mutant::p8_page || env_.random.chance(1, 30); };
@@ -184,6 +185,7 @@ bool World::run_until(Millis end) {
     for (const auto& device : devices_) sooner(device->next_due());
     sooner(twins_.next_due());
     sooner(second_gateways_->next_due());
+    sooner(copied_gateways_->next_due());
     if (violation_ || !next || *next > end) break;
     env_.clock.advance_to(*next);
     env_.timers.run_due(env_.clock.now());
@@ -191,6 +193,7 @@ bool World::run_until(Millis end) {
     for (const auto& device : devices_) device->run_due();
     twins_.run_due();
     second_gateways_->run_due();
+    copied_gateways_->run_due();
   }
   env_.clock.advance_to(end);
   return !violation_;
@@ -263,9 +266,15 @@ void World::clock_trouble() {
                  [&process] { process.clock().set_rate(1000); });
 }
 
+bool World::may_forget_leader() {
+  if (!second_gateways_->may_forget_leader()) return false;
+  copied_gateways_->forget_leader();
+  return true;
+}
+
 // With persistence it may come back with what it retained some time ago.
 void World::restart_broker() {
-  if (!second_gateways_->may_forget_leader()) return;
+  if (!may_forget_leader()) return;
   const Millis downtime = env_.pick(10, 5000);
   if (retained_before_.empty() || going_back_.chance(1, 2)) {
     ++env_.counts.faults["broker restart"];
@@ -284,7 +293,7 @@ void World::network_trouble() {
   switch (env_.random.below(10)) {
     case 8: ++env_.counts.faults["broker truncates"]; return env_.broker.truncate_queues(env_.random.below(10));
     case 9:
-      if (!second_gateways_->may_forget_leader()) return;
+      if (!may_forget_leader()) return;
       ++env_.counts.faults["broker forgets"];
       // Its retained messages are lost; sessions survive.
       env_.note("broker", "forgets its retained set");
@@ -358,7 +367,9 @@ void World::plan_storm() {
   lost_machines_->begin_storm(plan_.storm_ms, forget_retained);
   if (lost_machines_->are_there()) return;
   second_gateways_->begin_storm(plan_.storm_ms, forget_retained);
-  if (!second_gateways_->are_there()) put_back_cards_->begin_storm(plan_.storm_ms, forget_retained);
+  if (second_gateways_->are_there()) return;
+  copied_gateways_->begin_storm(plan_.storm_ms, forget_retained);
+  if (!copied_gateways_->are_there()) put_back_cards_->begin_storm(plan_.storm_ms, forget_retained);
 }
 
 // All pods known to the gateway or the broker.
@@ -397,6 +408,7 @@ void World::stop_faults() {
   }
   twins_.end_storm();
   second_gateways_->end_storm();
+  copied_gateways_->end_storm();
   for (const auto& device : devices_) device->clock().set_rate(1000);
   gateway_->clock().set_rate(1000);
   // Lying devices are set up again from scratch.

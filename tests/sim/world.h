@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/copied_gateways.h"
 #include "tests/sim/invariants.h"
 #include "tests/sim/lost_machines.h"
 #include "tests/sim/mirror.h"
@@ -66,6 +67,7 @@ class World {
   void device_trouble();
   Process& any_process();
   void clock_trouble();
+  bool may_forget_leader();
   void restart_broker();
   void network_trouble();
   void replay_as_another();
@@ -90,6 +92,7 @@ class World {
   Twins twins_;
   std::unique_ptr<LostMachines> lost_machines_;
   std::unique_ptr<SecondGateways> second_gateways_;
+  std::unique_ptr<CopiedGateways> copied_gateways_;
   std::unique_ptr<PutBackCards> put_back_cards_;
   std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;
