@@ -61,9 +61,7 @@ Outcome<void> settle_authorities(const std::string& dir, const std::string& host
   if (!devices) return refused(devices.error());
   const Result<Authority> operators = Authority::open(dir, "operators");
   if (!operators) return refused(operators.error());
-  for (const Authority* each : {&*devices, &*operators}) {
-    if (const Result<bool> mended = each->mend_list(); !mended) return refused(mended.error());
-  }
+  if (const Outcome<bool> mended = mend_lists(dir); !mended) return std::unexpected(mended.error());
   if (const Status done = settle_broker_certificate(dir, host, *devices); !done.is_success()) return refused(done);
   std::error_code error;
   fs::copy_file(dir + "/ca.crt", output + "/ca.crt", fs::copy_options::overwrite_existing, error);
@@ -98,6 +96,22 @@ Outcome<void> issue_certificate(const std::string& dir, const std::string& name,
 
 bool has_certificate(const std::string& dir, const std::string& name, bool is_operator) {
   return fs::exists(dir + (is_operator ? "/operators" : "/ca") + ".issued/" + name + ".crt");
+}
+
+Outcome<bool> mend_lists(const std::string& dir) {
+  bool is_mended = false;
+  for (const char* each : kAuthorities) {
+    if (!fs::exists(dir + "/" + each + ".crl")) continue;
+    const Result<Authority> authority = Authority::open(dir, each);
+    if (!authority) return refused(authority.error());
+    const Result<bool> mended = authority->mend_list();
+    if (!mended) return refused(mended.error());
+    is_mended = is_mended || *mended;
+  }
+  if (const Status readable = is_mended ? let_broker_read(dir) : Status::ok(); !readable.is_success()) {
+    return refused(readable);
+  }
+  return is_mended;
 }
 
 Outcome<bool> revoke_certificate(const std::string& dir, const std::string& name) {

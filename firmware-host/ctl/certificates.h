@@ -22,6 +22,10 @@ Outcome<void> issue_certificate(const std::string& dir, const std::string& name,
 // Whether one that is not revoked was issued to the name in this role.
 bool has_certificate(const std::string& dir, const std::string& name, bool is_operator);
 
+// Writes the lists of revoked certificates again that are not valid yet, since they were made while the clock was
+// ahead: with them a broker refuses every certificate. True: there were some, and mosquitto needs a restart.
+Outcome<bool> mend_lists(const std::string& dir);
+
 // Of any role. False: none was issued to the name.
 Outcome<bool> revoke_certificate(const std::string& dir, const std::string& name);
 

@@ -69,6 +69,10 @@ Outcome<void> run_revoke(const EnrollOptions& options, const Screen& screen) {
   if (!*access && !withdrawn->passwords && !withdrawn->certificates) {
     return fail(Exit::refused, options.name + ": no such account in " + options.broker_dir + "; nothing was changed");
   }
+  const Outcome<bool> mended = mend_lists(options.broker_dir + "/tls");
+  if (!mended) return std::unexpected(mended.error());
+  if (*mended)
+    screen.err << "warning: revoked certificates were listed while the clock was ahead; the list is valid now\n";
   if (withdrawn->certificates) {
     if (const Outcome<bool> updated = update_listeners(options, screen); !updated) {
       return std::unexpected(updated.error());
@@ -78,10 +82,11 @@ Outcome<void> run_revoke(const EnrollOptions& options, const Screen& screen) {
     screen.err << "warning: " << options.name
                << " is in berthd's configuration and comes back with its next start: remove it from clients\n";
   }
-  reload_broker(options, withdrawn->certificates, screen);
+  const bool is_restart = withdrawn->certificates || *mended;
+  reload_broker(options, is_restart, screen);
   screen.out << options.name << " revoked\n";
   if (!options.reload) {
-    screen.out << "Its session ends when mosquitto is " << (withdrawn->certificates ? "restarted" : "reloaded") << "\n";
+    screen.out << "Its session ends when mosquitto is " << (is_restart ? "restarted" : "reloaded") << "\n";
   }
   screen.out << "What a device of this name runs goes on, unseen. To place its pods elsewhere: berthctl forget node "
              << options.name << "\n";
