@@ -27,7 +27,7 @@ unsigned epochs_of(const State& state, int pod) {
   return mask;
 }
 
-// S4. Of a store that was put back (limits.md): what was placed before a node had told of the lost time may run beside
+// S4. Of a store that was put back (limits.md): what was placed before a node had reported the lost time may run beside
 // what the lost time placed; no other two.
 bool runs_twice(const State& state, int pod) {
   const unsigned mine = epochs_of(state, pod) & ~unsigned{state.ghosts};

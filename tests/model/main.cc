@@ -83,7 +83,8 @@ int run_all_mutants(std::size_t states_max) {
 
 int usage() {
   std::printf(
-      "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--rollbacks 0|1 [--unmarked 1|2]]\n"
+      "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--rollbacks 0|1 [--unmarked "
+      "1|2]]\n"
       "                   [--node-rollbacks 0|1] [--faults N] [--list 0|1] [--split 0|1]\n"
       "       berth_model --follows 1|2 [--epochs 1|2] [--cuts N] [--kills N]      two gateways\n"
       "       berth_model --mutant NAME|all                                        each with [--max-states N]\n");

@@ -38,15 +38,16 @@ inline constexpr int kKnowing = 3, kUnmarkedSenders = 4;
 
 // What became of a store that was put back together with its mark. All zero before, except later, reserved and top.
 struct PutBack {
-  std::uint8_t later = 0;     // a start after the copy was made: its first epoch
-  std::uint8_t reserved = 0;  // the first of the epochs below it, which the start on the copy gives; 0: it gives later ones
-  std::uint8_t top = 0;       // with `reserved`: the first epoch above all that were given
-  std::uint8_t lost = 0;      // bit e: given, or perhaps bound, in the time that was lost
-  std::uint8_t blind = 0;     // bit e: placed before a node has told of that time
-  std::uint8_t unheard = 0;   // bit node: has not listed since
-  std::uint8_t ending = 0;    // bit e: a release-list entry whose workload may run: the pod is not placed meanwhile
-  std::uint8_t tells = 0;     // bit node: its listing in the network tells of the later start
-  std::uint8_t told = 0;      // 1: a node has told of the later start
+  std::uint8_t later = 0;  // a start after the copy was made: its first epoch
+  std::uint8_t reserved =
+      0;                  // the first of the epochs below it, which the start on the copy gives; 0: it gives later ones
+  std::uint8_t top = 0;   // with `reserved`: the first epoch above all that were given
+  std::uint8_t lost = 0;  // bit e: given, or perhaps bound, in the time that was lost
+  std::uint8_t blind = 0;    // bit e: placed before a node has reported that time
+  std::uint8_t unheard = 0;  // bit node: has not listed since
+  std::uint8_t ending = 0;   // bit e: a release-list entry whose workload may run: the pod is not placed meanwhile
+  std::uint8_t tells = 0;    // bit node: its listing in the network tells of the later start
+  std::uint8_t told = 0;     // 1: a node has reported the later start
 };
 
 // Bytes without padding, compared and hashed as memory. Masks of requests: bit sender * kFloors + floor - 1.

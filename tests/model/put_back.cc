@@ -1,6 +1,6 @@
 // The gateway's store is put back together with its mark, as with a copy of the whole card (P11, P12). Nothing shows it
-// at the start. What does later: a slot that this store cannot have given, of one pod; and of the whole lost time a node
-// that has obeyed a later start, if there was one. Each start is a new term of one store: no epoch is given twice.
+// at the start. What does later: a slot that this store cannot have given, of one pod; and of the whole lost time a
+// node that has obeyed a later start, if there was one. Each start is a new term of one store: no epoch is given twice.
 //
 // The term of the start on the copy is random. If it is above that of the later start, nodes obey it and list whom they
 // obeyed before; its epochs are above all that were given. If it is below, they answer Superseded, and its epochs are
@@ -25,8 +25,8 @@ bool Machine::is_elsewhere(const State& state, int node) const {
   return is_put_back(state) && state.live.sender == start_on_copy() && state.device[node].obeys > 1 + start_on_copy();
 }
 
-// What is placed now may run elsewhere already, because the lost time placed it. Ends when a node has told of the later
-// start, or when all have listed and none can obey it any more.
+// What is placed now may run elsewhere already, because the lost time placed it. Ends when a node has reported the
+// later start, or when all have listed and none can obey it any more.
 bool Machine::is_blind(const State& state) const {
   if (!is_put_back(state) || state.past.told != 0) return false;
   return state.past.unheard != 0 || (options_.unmarked == 2 && state.past.later != 0);
@@ -88,7 +88,7 @@ State Machine::put_back(State state) const {
   return state;
 }
 
-// A node has told of the later start (P12): the own term rises above it, and nothing is placed until all have listed.
+// A node has reported the later start (P12): the own term rises above it, and nothing is placed until all have listed.
 State Machine::hear_of_later_start(State state) const {
   state.superseded = 0;
   state.past.told = 1;
@@ -111,8 +111,8 @@ void Machine::hold_pod_of(State& state, const Held& slot) const {
     state.past.ending |= bit(slot.epoch);
 }
 
-// A slot ends by a request that the later start sent, or by one of a promise that was given blindly to the node on which
-// the pod ran. What its row says is out of date until the node answers the next Bind with Stale.
+// A slot ends by a request that the later start sent, or by one of a promise that was given blindly to the node on
+// which the pod ran. What its row says is out of date until the node answers the next Bind with Stale.
 void Machine::note_stray_stop(State& state, const Asked& asked, const Slots& before, const Slots& after) const {
   for (int pod = 0; pod < options_.pods; ++pod) {
     const int e = before[pod].epoch;
