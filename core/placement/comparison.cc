@@ -92,6 +92,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
         found->second.row.epoch == slot.epoch) {
       // How it ended stands in its status, which was lost: the next listing asks for it.
       if (slot.state == SlotState::finished && found->second.row.phase == Phase::bound) status_lost = true;
+      if (found->second.row.phase == Phase::prebind) find_promise(node, slot);
       continue;
     }
     const std::string key = slot_key(node, slot);
@@ -100,11 +101,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
         context_.identity->kept.contains(key) ||
         (context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr);
     if (parts_.releases.contains(key) && !has_object) {
-      // P11: a promise that this store gave up, and the time that it lost bound.
-      if (context_.identity->rolled_back && is_alive(slot.state) && !context_.identity->orphans.contains(key)) {
-        context_.identity.insert(&Identity::ending, key);
-        parts_.releases.hold_name(key, Adoption::name_of(slot));
-      }
+      hold_back_pod_of(slot, key);
       continue;
     }
     const bool is_ending = parts_.releases.ends_older(node, slot.uid, slot.epoch);
@@ -130,6 +127,25 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
   for (Binding* binding : missing) parts_.lifecycle.verify(*binding);  // resend, never conclude
   if (parts_.listings.set_status_lost(node, status_lost) && status_lost) parts_.listings.start(node);
   return complete;
+}
+
+// P11: a slot that is bound of a promise: the time that was lost, of which this store knows nothing, has sent the Bind.
+void Comparison::find_promise(const std::string& node, const SlotReport& slot) {
+  const bool was_bound = slot.state == SlotState::running || slot.state == SlotState::finished;
+  if (was_bound) {
+    parts_.lifecycle.feed(slot.uid, RowEvent::pre_bound, "node " + node + " has it already");
+  } else if (slot.state == SlotState::stopping) {
+    parts_.lifecycle.feed(slot.uid, RowEvent::leave, "node " + node + " has been told to end it");
+  }
+  hold_back_pod_of(slot, slot_key(node, slot));
+}
+
+// P11: a promise that this store gave up, and a time that it lost has bound. That may be all that shows that time.
+void Comparison::hold_back_pod_of(const SlotReport& slot, const std::string& key) {
+  const bool is_given_up = parts_.releases.contains(key) && !context_.identity->orphans.contains(key);
+  if (!is_given_up || !is_alive(slot.state)) return;
+  context_.identity.insert(&Identity::ending, key);
+  parts_.releases.hold_name(key, Adoption::name_of(slot));
 }
 
 // D5: of a device that this one is not the successor of, its listing says nothing.

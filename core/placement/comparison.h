@@ -46,6 +46,8 @@ class Comparison {
   SlotReport believed(const SlotReport& slot, bool has_object) const;
   std::size_t count_unexplained(const std::string& node, const std::vector<SlotReport>& slots) const;
   bool compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
+  void find_promise(const std::string& node, const SlotReport& slot);
+  void hold_back_pod_of(const SlotReport& slot, const std::string& key);
   bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
   bool adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation, PodEntry& entry);
   bool is_ending(const SlotReport& slot) const;

@@ -185,6 +185,7 @@ class Machine {
   State put_back(State state) const;
   State hear_of_later_start(State state) const;
   void hold_pod_of(State& state, const Held& slot) const;
+  State find_promise(State state, int pod, Held slot) const;
   void note_stray_stop(State& state, const Asked& asked, const Slots& before, const Slots& after) const;
   State find_slot(State state, int node, int pod, Held slot) const;
 

@@ -173,6 +173,7 @@ State Machine::read_listing(State state, int node) const {
     if (state.live.row[pod].epoch == slot.epoch) {
       // The outcome is in the pod's status, which is requested.
       if (slot.slot() == SlotState::finished) state.answers[slot.epoch] |= bit(kFinished);
+      if (is_put_back(state)) state = find_promise(state, pod, slot);
     } else if (!has(state.live.entries, slot.epoch)) {
       state.placement[slot.epoch] = state.sent[slot.epoch];  // no other incarnation of the node can hold it
       if (is_put_back(state)) {

@@ -106,9 +106,17 @@ State Machine::hear_of_later_start(State state) const {
 
 // A slot of a promise that this store gave up: the lost time bound it. The pod is placed again once it has ended.
 void Machine::hold_pod_of(State& state, const Held& slot) const {
-  const bool is_known_to_be_older = state.live.waiting != 0;
-  if (is_known_to_be_older && is_alive(slot) && !is(Mutant::promise_of_the_past_forgotten))
-    state.past.ending |= bit(slot.epoch);
+  if (is_alive(slot) && !is(Mutant::promise_of_the_past_forgotten)) state.past.ending |= bit(slot.epoch);
+}
+
+// A slot of a row, which may be a promise that the lost time bound.
+State Machine::find_promise(State state, int pod, Held slot) const {
+  const bool is_bound = is_alive(slot) || slot.slot() == SlotState::finished;
+  if (state.live.row[pod].phase() != Phase::prebind || !is_bound) return state;
+  const bool is_stopping = slot.slot() == SlotState::stopping;
+  state = give_up(state, pod, is_stopping ? RowEvent::leave : RowEvent::pre_bound);
+  if (is_stopping) hold_pod_of(state, slot);
+  return state;
 }
 
 // A slot ends by a request that the later start sent, or by one of a promise that was given blindly to the node on

@@ -189,6 +189,67 @@ TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedFor) {
   EXPECT_EQ(phase("u"), Phase::prebind);
 }
 
+// Likewise while nothing shows that time was lost: who held the promise says itself that it runs. Found by the model.
+TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedForThoughNothingShowsTheLostTime) {
+  settle_with_n1();
+  apply(pod("p", "u"));
+  const Epoch promised = request("n1")->epoch;
+  options.marks = nullptr;
+  restart();
+  advance(10 * 60'000);
+  ASSERT_EQ(phase("u"), Phase::none) << "the promise has expired";
+  ASSERT_TRUE(gateway->releases().contains("n1/u/" + to_text(promised)));
+  device("n1", "i1", R"({"cpu":"0","memory":"0","pods":"0"})");
+  slots("n1", {running("u", promised, pod("p", "u"))});
+  device("n2");
+  slots("n2", {});
+  EXPECT_EQ(phase("u"), Phase::none);
+  Answer released(AnswerType::released);
+  released.incarnation = "i1";
+  released.gateway_id = gateway->identity().id;
+  released.uid = "u";
+  released.epoch = promised;
+  answer("n1", released);
+  EXPECT_EQ(phase("u"), Phase::prebind);
+}
+
+// The copy has the promise still, and the device has carried out the Bind of the lost time.
+TEST_F(StoreWatchTest, APromiseThatTheLostTimeBoundIsBound) {
+  settle_with_n1();
+  apply(pod("p", "u"));
+  const Epoch promised = request("n1")->epoch;
+  options.marks = nullptr;
+  restart();
+  device("n1");
+  ASSERT_EQ(phase("u"), Phase::prebind);
+  slots("n1", {running("u", promised, pod("p", "u"))});
+  EXPECT_EQ(phase("u"), Phase::bind);
+  EXPECT_EQ(request("n1")->type, RequestType::bind);
+  EXPECT_EQ(gateway->bindings().at("u").row.epoch, promised);
+  answer("n1", AnswerType::bound);
+  EXPECT_EQ(phase("u"), Phase::bound);
+  advance(10 * 60'000);
+  EXPECT_EQ(phase("u"), Phase::bound) << "a promise would have expired";
+}
+
+// Somebody has told the device to end it since.
+TEST_F(StoreWatchTest, APromiseThatTheLostTimeBoundAndEndedIsWaitedFor) {
+  settle_with_n1();
+  apply(pod("p", "u"));
+  const Epoch promised = request("n1")->epoch;
+  options.marks = nullptr;
+  restart();
+  device("n1");
+  SlotReport ending = running("u", promised, pod("p", "u"));
+  ending.state = SlotState::stopping;
+  slots("n1", {ending});
+  EXPECT_TRUE(gateway->releases().contains("n1/u/" + to_text(promised)));
+  device("n2");
+  slots("n2", {});
+  advance(15'000);
+  EXPECT_EQ(phase("u"), Phase::none);
+}
+
 // P16: the copy went back, not the broker.
 TEST_F(StoreWatchTest, AnOrderThatWentBackSinceTheCopyStands) {
   settle_with_n1();
