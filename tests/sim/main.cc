@@ -175,9 +175,10 @@ int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
   Plan plan = plan_of(options);
   Totals totals;
   std::ofstream messages;
+  berth::sim::MessageShapes shapes(messages);
   if (!options.messages.empty()) {
     messages.open(options.messages);
-    plan.messages = &messages;
+    plan.messages = &shapes;
   }
   for (plan.seed = first; plan.seed <= last; ++plan.seed) {
     run_one(plan, totals, false);
@@ -310,7 +311,8 @@ int main(int argc, char** argv) {
                std::string("verify that breaking each rule ") + kRules + " is caught; prints a table");
   app.add_option("--mutant", options.mutant, std::string("break this rule in every seed: ") + kRules);
   app.add_flag("--keep-going", options.keep_going, "continue after a violation");
-  app.add_option("--messages", options.messages, "write what the programs send to this file, a JSON object a line")
+  app.add_option("--messages", options.messages,
+                 "write one message of each shape that the programs send to this file, a JSON object a line")
       ->excludes("--binds");
   CLI11_PARSE(app, argc, argv);
   std::uint64_t first = options.seed, last = options.seed;

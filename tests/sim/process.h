@@ -18,6 +18,7 @@
 #include "tests/sim/counts.h"
 #include "tests/sim/crash_point.h"
 #include "tests/sim/decoded.h"
+#include "tests/sim/message_shapes.h"
 #include "tests/sim/mutants.h"
 #include "tests/sim/network_faults.h"
 #include "tests/sim/trace.h"
@@ -48,7 +49,7 @@ struct SimEnvironment {
   std::size_t gateway_send_window = 0;    // send window of the gateway's client, for retained messages; 0: unlimited
   std::function<void()> check = [] {};    // checks the invariants
   std::function<void(const std::string& uid)> on_ended = [](const std::string&) {};  // a workload finished by itself
-  std::ostream* messages = nullptr;         // gets what the programs send, a JSON object a line; null: nobody
+  MessageShapes* messages = nullptr;        // gets what the programs send; null: nobody
   std::function<void(std::string)> misuse;  // a program violated a contract that is not one of the invariants
 
   SimEnvironment(std::uint64_t seed, Sabotage sabotage_in, bool print);

@@ -250,8 +250,10 @@ void SimGateway::change_machine() {
 
 void SimGateway::copy_machine(Random& random) {
   if (other_.key != ProofKey{}) return;
-  const Copy& copy = copies_[random.below(copies_.size())];
-  other_ = {copy.flash, copy.mark, copy.key, copies_, FirstBoot::lost};
+  std::deque<Copy> copies = copies_;
+  copies.resize(1 + random.below(copies.size()));  // of its own past
+  const Copy copy = copies.back();
+  other_ = {copy.flash, copy.mark, copy.key, std::move(copies), FirstBoot::lost};
 }
 
 void SimGateway::switch_to_copy(Millis away, bool has_leader) {

@@ -6,7 +6,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,9 +31,9 @@ struct Plan {
   Sabotage sabotage = Sabotage::none;
   Mutant mutant = Mutant::none;
   bool print = false;
-  std::size_t devices = 0;           // 0: drawn from the seed
-  std::ostream* messages = nullptr;  // gets every message of the programs; null: nobody
-  bool rush = false;                 // many short-lived pods and few faults, for thousands of binds
+  std::size_t devices = 0;            // 0: drawn from the seed
+  MessageShapes* messages = nullptr;  // gets every message of the programs; null: nobody
+  bool rush = false;                  // many short-lived pods and few faults, for thousands of binds
 };
 
 struct Violation {
