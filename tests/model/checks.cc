@@ -34,7 +34,8 @@ bool runs_twice(const State& state, int pod) {
   for (int e = 1; e <= kMaxEpochs; ++e) {
     if (!has(state.device[0].alive & mine, e)) continue;
     const PutBack& past = state.past;
-    const unsigned excused = (has(past.blind, e) ? past.lost : 0u) | (has(past.lost, e) ? past.blind : 0u);
+    const unsigned blind = past.blind & ~unsigned{past.given_up};
+    const unsigned excused = (has(blind, e) ? past.lost : 0u) | (has(past.lost, e) ? blind : 0u);
     if ((state.device[1].alive & mine & ~excused) != 0) return true;
   }
   return false;
@@ -78,6 +79,17 @@ const char* Machine::check(const State& state) const {
         return "FINAL: the slot is alive although Rejected, Stale or Released was sent";
       }
     }
+  }
+  return nullptr;
+}
+
+// S12: what a node lists outside adopt mode. What a proof in it makes of the rows is no change that the slots make.
+const char* Machine::changes_row_of_another(const State& before, const State& after, int node) const {
+  if (before.live.waiting != 0 || after.live.waiting != 0) return nullptr;
+  for (int pod = 0; pod < options_.pods; ++pod) {
+    const Held& row = before.live.row[pod];
+    if (row.epoch == 0 || node_of(before.placement[row.epoch]) == node || row == after.live.row[pod]) continue;
+    return "S12: a listing changes the row of a pod on another node";
   }
   return nullptr;
 }

@@ -21,8 +21,8 @@ struct MutantCase {
   std::string_view name;
   Options options;  // the smallest configuration that reveals it
 };
-constexpr Options in_put_back(Mutant mutant) {
-  return {.epochs = 2, .rollbacks = 1, .unmarked = 1, .minimal = true, .mutant = mutant};
+constexpr Options put_back(int unmarked, Mutant mutant, int epochs = 2) {
+  return {.epochs = epochs, .rollbacks = 1, .unmarked = unmarked, .minimal = true, .mutant = mutant};
 }
 constexpr MutantCase kMutants[] = {
     {"bind-before-commit", {.epochs = 2, .split = true, .mutant = Mutant::bind_before_commit}},
@@ -45,10 +45,15 @@ constexpr MutantCase kMutants[] = {
     {"admission-blind", {.pods = 2, .epochs = 2, .mutant = Mutant::admission_blind}},
     {"older-store-unnoticed", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_unnoticed}},
     {"older-store-keeps-promises", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_keeps_promises}},
-    {"later-start-unheard", in_put_back(Mutant::later_start_unheard)},
-    {"promise-of-the-past-forgotten", in_put_back(Mutant::promise_of_the_past_forgotten)},
-    {"put-back-term-repeats", in_put_back(Mutant::put_back_term_repeats)},
-    {"later-start-places-at-once", in_put_back(Mutant::later_start_places_at_once)},
+    {"later-start-unheard", put_back(1, Mutant::later_start_unheard)},
+    {"promise-of-the-past-forgotten", put_back(1, Mutant::promise_of_the_past_forgotten)},
+    {"put-back-term-repeats", put_back(1, Mutant::put_back_term_repeats)},
+    {"obeyed-before-forgotten", put_back(1, Mutant::obeyed_before_forgotten)},
+    {"later-start-not-exceeded", put_back(1, Mutant::later_start_not_exceeded)},
+    {"later-start-places-at-once", put_back(1, Mutant::later_start_places_at_once)},
+    {"later-start-keeps-promises", put_back(1, Mutant::later_start_keeps_promises)},
+    {"foreign-slot-takes-row", {.epochs = 2, .rollbacks = 1, .unmarked = 1, .mutant = Mutant::foreign_slot_takes_row}},
+    {"found-slot-not-waited-for", put_back(1, Mutant::found_slot_not_waited_for, 3)},
     {"older-node-store-unnoticed",
      {.epochs = 2, .node_rollbacks = 1, .list = true, .mutant = Mutant::older_node_store_unnoticed}},
     {"older-node-store-unswept",

@@ -20,7 +20,9 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 
+#include "core/handshake/term_history.h"
 #include "tests/model/rules.h"
 
 namespace berth::model {
@@ -43,11 +45,12 @@ struct PutBack {
       0;                  // the first of the epochs below it, which the start on the copy gives; 0: it gives later ones
   std::uint8_t top = 0;   // with `reserved`: the first epoch above all that were given
   std::uint8_t lost = 0;  // bit e: given, or perhaps bound, in the time that was lost
-  std::uint8_t blind = 0;    // bit e: placed before a node has reported that time
-  std::uint8_t unheard = 0;  // bit node: has not listed since
-  std::uint8_t ending = 0;   // bit e: a release-list entry whose workload may run: the pod is not placed meanwhile
-  std::uint8_t tells = 0;    // bit node: its listing in the network tells of the later start
-  std::uint8_t told = 0;     // 1: a node has reported the later start
+  std::uint8_t blind = 0;     // bit e: placed before a node has reported that time
+  std::uint8_t given_up = 0;  // bit e: of these, in prebind when a node told
+  std::uint8_t unheard = 0;   // bit node: has not listed since
+  std::uint8_t ending = 0;    // bit e: a release-list entry whose workload may run: the pod is not placed meanwhile
+  std::uint8_t tells = 0;     // bit node: its listing in the network tells of the later start
+  std::uint8_t knows = 0;     // bit node: has obeyed the later start; bit kNodes: one of these has said so, or listed
 };
 
 // Bytes without padding, compared and hashed as memory. Masks of requests: bit sender * kFloors + floor - 1.
@@ -77,7 +80,7 @@ struct State {
   PutBack past;
   bool operator==(const State& other) const { return std::memcmp(this, &other, sizeof(State)) == 0; }
 };
-static_assert(sizeof(State) == 128);
+static_assert(sizeof(State) == 128 && std::has_unique_object_representations_v<State>);
 
 struct Step {
   enum Kind : std::uint8_t {
@@ -174,6 +177,8 @@ class Machine {
 
   // put_back.cc
   bool is_put_back(const State& state) const { return options_.unmarked != 0 && state.rollbacks != 0; }
+  TermHistory terms_of(int sender, int position) const;
+  bool is_news(const State& state) const;
   int later_start() const;
   int start_on_copy() const;
   bool is_elsewhere(const State& state, int node) const;
@@ -186,6 +191,7 @@ class Machine {
   State hear_of_later_start(State state) const;
   void hold_pod_of(State& state, const Held& slot) const;
   State find_promise(State state, int pod, Held slot) const;
+  void note_listing(State& state, int node) const;
   void note_stray_stop(State& state, const Asked& asked, const Slots& before, const Slots& after) const;
   State find_slot(State state, int node, int pod, Held slot) const;
 
@@ -204,6 +210,7 @@ class Machine {
   bool advance_device(State& state, int node) const;
   bool advance_listing(State& state) const;
   bool advance_exchange(State& state, int kind, int e) const;
+  const char* changes_row_of_another(const State& before, const State& after, int node) const;
   bool is_placed_on(const State& state, int node, int pod) const;
   bool is(Mutant mutant) const { return options_.mutant == mutant; }
 

@@ -147,9 +147,11 @@ State Machine::deliver_list(State state, int node, const Asked& asked, bool answ
   if (reply.superseded) {
     const bool is_believed = options_.unmarked == 0 ? asked.sender == kSecond : (device.proofs & kOfObeyed) != 0;
     if (is_believed && asked.sender == state.live.sender) state.superseded = 1;
-  } else if (asked.told && has(state.behind, node)) {
-    return wipe(state, node);
-  } else if (answered) {
+    return state;
+  }
+  if (options_.unmarked != 0 && asked.sender == later_start()) state.past.knows |= bit(node);
+  if (asked.told && has(state.behind, node)) return wipe(state, node);
+  if (answered) {
     state.listing[node] = {byte(1 + asked.sender), device.slot};
     state.past.tells &= byte(~bit(node));
     if ((device.proofs & kOfEarlier) != 0) state.past.tells |= bit(node);
@@ -162,10 +164,11 @@ State Machine::read_listing(State state, int node) const {
   const Listing listing = state.listing[node];
   state.listing[node] = {};
   if (listing.sender != 1 + state.live.sender) return state;
+  note_listing(state, node);
   if (has(std::exchange(state.past.tells, byte(state.past.tells & ~bit(node))), node) && is_put_back(state) &&
-      state.live.sender != kKnowing) {
+      is_news(state)) {
     state = hear_of_later_start(state);
-    if (state.live.sender == kKnowing) return state;  // and asks again
+    if (state.live.waiting != 0) return state;  // and asks again
   }
   for (int pod = 0; pod < kPods; ++pod) {
     const Held slot = listing.slot[pod];
@@ -241,6 +244,7 @@ State Machine::wipe(State state, int node) const {
   device.booting = 1;
   device.alive = before.alive;
   state.behind &= byte(~bit(node));
+  state.past.knows &= byte(~bit(node));
   return state;
 }
 

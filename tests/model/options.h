@@ -43,7 +43,12 @@ enum class Mutant {
   later_start_unheard,
   promise_of_the_past_forgotten,
   put_back_term_repeats,
+  obeyed_before_forgotten,
+  later_start_not_exceeded,
   later_start_places_at_once,
+  later_start_keeps_promises,
+  foreign_slot_takes_row,
+  found_slot_not_waited_for,
 };
 
 struct Options {

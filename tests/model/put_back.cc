@@ -6,6 +6,7 @@
 // obeyed before; its epochs are above all that were given. If it is below, they answer Superseded, and its epochs are
 // between those of the first term and those of the later one (`reserved`). There a node hears of the later start by its
 // List first, so that what it answers is proven: that one node's term alone rises otherwise is not explored.
+#include "core/handshake/term_history.h"
 #include "tests/model/model.h"
 
 namespace berth::model {
@@ -14,21 +15,41 @@ namespace {
 
 bool is_alive(const Held& slot) { return slot.slot() == SlotState::running || slot.slot() == SlotState::stopping; }
 
+std::uint64_t term_of(int sender) { return 1 + static_cast<std::uint64_t>(sender); }
+
 }  // namespace
 
 // Of two terms the higher one is the higher index.
 int Machine::later_start() const { return options_.unmarked == 1 ? 1 : 2; }
 int Machine::start_on_copy() const { return options_.unmarked == 1 ? 2 : 1; }
 
+// What this identity knows of the terms of its store; the start on the copy found its journal at this position.
+TermHistory Machine::terms_of(int sender, int position) const {
+  const auto at = static_cast<std::uint64_t>(position);
+  TermHistory terms;
+  terms.begin(term_of(kFirst), 1);
+  if (sender == start_on_copy() || sender == kKnowing) terms.begin(term_of(start_on_copy()), at);
+  if (sender != kKnowing) return terms;
+  terms.note_lost(term_of(later_start()), at);
+  terms.begin(term_of(kKnowing), at);
+  return terms;
+}
+
+// P12: a proof of the later start is believed once.
+bool Machine::is_news(const State& state) const {
+  const int sender = state.live.sender;
+  return !terms_of(sender, state.live.next).may_contain(term_of(later_start()), term_of(sender));
+}
+
 // The node goes on obeying the later start, and answers Superseded.
 bool Machine::is_elsewhere(const State& state, int node) const {
   return is_put_back(state) && state.live.sender == start_on_copy() && state.device[node].obeys > 1 + start_on_copy();
 }
 
-// What is placed now may run elsewhere already, because the lost time placed it. Ends when a node has reported the
+// What is placed now may run elsewhere already, because the lost time placed it. Ends when a node could tell of the
 // later start, or when all have listed and none can obey it any more.
 bool Machine::is_blind(const State& state) const {
-  if (!is_put_back(state) || state.past.told != 0) return false;
+  if (!is_put_back(state) || has(state.past.knows, kNodes)) return false;
   return state.past.unheard != 0 || (options_.unmarked == 2 && state.past.later != 0);
 }
 
@@ -65,8 +86,12 @@ void Machine::visit_restart(const State& state, const Visit& visit) const {
 State Machine::put_back(State state) const {
   PutBack& past = state.past;
   const int next = state.live.next;
-  for (int e = state.copy.next; e <= options_.epochs; ++e) {
-    if (state.sent[e] != 0) past.lost |= bit(e);
+  const TermHistory terms = terms_of(start_on_copy(), state.copy.next);
+  for (int e = 1; e <= options_.epochs; ++e) {
+    const int giver = past.later != 0 && e >= past.later ? later_start() : int{kFirst};
+    const Epoch epoch{term_of(giver), static_cast<std::uint64_t>(e)};
+    const bool is_ours = terms.origin_of(epoch, static_cast<std::uint64_t>(next)) == EpochOrigin::ours;
+    if (state.sent[e] != 0 && !is_ours) past.lost |= bit(e);
   }
   state.live = state.copy;
   state.copy = {.next = 0};
@@ -91,17 +116,26 @@ State Machine::put_back(State state) const {
 // A node has reported the later start (P12): the own term rises above it, and nothing is placed until all have listed.
 State Machine::hear_of_later_start(State state) const {
   state.superseded = 0;
-  state.past.told = 1;
-  if (is(Mutant::later_start_unheard) || state.live.sender == kKnowing) return state;
-  state.live.sender = kKnowing;
+  state.past.knows |= bit(kNodes);
+  for (const Held& row : state.live.row) {
+    if (row.phase() == Phase::prebind) state.past.given_up |= bit(row.epoch);  // its Bind never leaves
+  }
+  if (is(Mutant::later_start_unheard) || !is_news(state)) return state;
+  if (!is(Mutant::later_start_not_exceeded)) state.live.sender = kKnowing;
   state.live.next = state.past.reserved != 0 ? state.past.top : state.live.next;
   state.live.waiting = is(Mutant::later_start_places_at_once) ? byte(0) : kAllNodes;
   state.past.reserved = state.past.unheard = state.past.tells = 0;
   state.listing = {};
-  for (int pod = 0; pod < options_.pods; ++pod) {
+  for (int pod = 0; pod < options_.pods && !is(Mutant::later_start_keeps_promises); ++pod) {
     if (state.live.row[pod].phase() == Phase::prebind) state = give_up(state, pod, RowEvent::leave);
   }
   return state;
+}
+
+// The node has obeyed the later start, whatever it lists. With the lower term on the copy it says Superseded from then
+// on, and a listing is from before.
+void Machine::note_listing(State& state, int node) const {
+  if (is_put_back(state) && options_.unmarked == 1 && has(state.past.knows, node)) state.past.knows |= bit(kNodes);
 }
 
 // A slot of a promise that this store gave up: the lost time bound it. The pod is placed again once it has ended.
@@ -129,11 +163,12 @@ void Machine::note_stray_stop(State& state, const Asked& asked, const Slots& bef
   }
 }
 
-// A listed slot that neither row nor entry explains, at a gateway whose store may be an older copy.
+// A listed slot that neither row nor entry explains, at a gateway whose store may be an older copy. As
+// Comparison::compare() and adopt_slot() have it.
 State Machine::find_slot(State state, int node, int pod, Held slot) const {
   Ledger& ledger = state.live;
   Held& row = ledger.row[pod];
-  const bool is_open = ledger.waiting != 0;
+  const bool is_open = ledger.waiting != 0 || is(Mutant::foreign_slot_takes_row);
   const bool is_given = !has(state.past.lost, slot.epoch);
   const bool is_unbound = slot.slot() == SlotState::preparing || slot.slot() == SlotState::prepared;
   bool is_released = is_unbound || (!is_open && is_given);
@@ -145,12 +180,12 @@ State Machine::find_slot(State state, int node, int pod, Held slot) const {
   if (row.epoch == 0 && has(ledger.gone, pod) && (!is_open || slot.slot() != SlotState::finished)) is_released = true;
   if (is_released) {
     ledger.entries |= bit(slot.epoch);
-    if (is_alive(slot)) state.past.ending |= bit(slot.epoch);
+    if (is_alive(slot) && !is(Mutant::found_slot_not_waited_for)) state.past.ending |= bit(slot.epoch);
     return state;
   }
   if (row.epoch != 0) {
     ledger.entries |= bit(row.epoch);
-    if (row.phase() != Phase::prebind) state.past.ending |= bit(row.epoch);
+    if (row.phase() != Phase::prebind && !is(Mutant::found_slot_not_waited_for)) state.past.ending |= bit(row.epoch);
   }
   const bool keeps_running = slot.slot() == SlotState::running && !has(ledger.gone, pod);
   const RowEvent event = keeps_running ? RowEvent::found_running : RowEvent::found_ending;

@@ -133,6 +133,7 @@ const Reply& Rules::decide_once(const Device& device, int pod, const Asked& aske
   const Admission admission = [admit](const Request&) { return admit ? Status::ok() : Status::unschedulable("no"); };
   const NodeDecision decision = decide(state, request, admission);
   apply(state, request, decision);
+  if (is(Mutant::obeyed_before_forgotten)) state.obeyed_before.clear();
   reply.device = from_node_state(state, device);
   reply.answer = to_bit(decision.answer);
   reply.superseded = decision.answer && decision.answer->type == AnswerType::superseded;

@@ -94,7 +94,8 @@ void Machine::visit_gateway(const State& state, const Visit& visit) const {
   if (may_raise(state)) visit({Step::raise_term}, raise_term(state), nullptr);
   for (int node = 0; node < kNodes; ++node) {
     if (state.listing[node].sender == 0) continue;
-    visit({Step::read_listing, byte(node)}, read_listing(state, node), nullptr);
+    const State next = read_listing(state, node);
+    visit({Step::read_listing, byte(node)}, next, changes_row_of_another(state, next, node));
   }
 }
 
@@ -211,8 +212,7 @@ void Machine::visit_slot(const State& state, int node, int pod, const Visit& vis
     if (has(state.behind, node)) next.ghosts |= bit(e);  // it may have promised not to run this any more
     step(Step::launch, next);
   }
-  if (options_.minimal) return;
-  if (slot == SlotState::running && has(state.device[node].alive, e)) {
+  if (!options_.minimal && slot == SlotState::running && has(state.device[node].alive, e)) {
     State next = move_slot(state, node, pod, SlotEvent::exited);
     next.device[node].alive &= byte(~bit(e));
     next.answers[e] |= bit(kFinished);
