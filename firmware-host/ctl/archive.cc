@@ -170,7 +170,11 @@ Status read_archive(const std::string& path, const ArchiveVisitor& visitor) {
       left -= size;
       if (Status taken = visitor.piece(bytes); !taken.is_success()) return taken;
     }
-    input.ignore(static_cast<std::streamsize>(padded(file.bytes) - file.bytes));
+    const std::uint64_t padding = padded(file.bytes) - file.bytes;
+    if (!input.read(piece.data(), static_cast<std::streamsize>(padding)) ||
+        std::string_view(piece).substr(0, padding).find_first_not_of('\0') != std::string_view::npos) {
+      return damaged;
+    }
     if (Status ended = visitor.end(file); !ended.is_success()) return ended;
   }
 }

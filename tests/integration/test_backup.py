@@ -116,7 +116,10 @@ def test_a_damaged_backup_is_refused_and_changes_nothing(fleet, tmp_path):
     whole = file.read_bytes()
     folder = tmp_path / "new"
     damaged = [whole[:len(whole) // 2], whole[:-1024], b"", b"not a backup" * 100]
-    for at in (30, 600, len(whole) // 2, len(whole) - 1600):
+    with tarfile.open(file) as archive:
+        key = archive.getmember("gateway.key")
+    behind_key = key.offset_data + key.size  # padding
+    for at in (30, 600, behind_key, len(whole) // 2, len(whole) - 1600):
         damaged.append(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
     for content in damaged:
         file.write_bytes(content)
