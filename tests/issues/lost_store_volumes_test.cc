@@ -53,55 +53,53 @@ TEST_F(LostStoreTest, AClaimStaysWhileAnOrphanRunsWithItsVolume) {
   EXPECT_EQ(gateway->objects().claim("default/c"), nullptr) << "the operator deleted the orphan";
 }
 
+// The gateway knows that claim c has the volume; then it starts again.
+class OlderClaimTest : public LostStoreTest {
+ protected:
+  void begin() {
+    lose_store({"n1"});
+    device_offers();
+    receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+            claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+    slots("n1", {});
+    ASSERT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+  }
+  void device_offers() { device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume); }
+  // A pod runs with the volume by another claim.
+  void expect_the_volume_goes_with_what_runs() {
+    receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
+            R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
+            R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+    receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"), true);
+    SlotReport held = slot("u1");
+    held.epoch = {50, 7};
+    held.volumes = {{"default/other", "n1-d", "/d"}};
+    slots("n1", {held});
+    EXPECT_EQ(phase("u1"), Phase::bound);
+    EXPECT_EQ(gateway->objects().claim("default/other")->volume_name, "n1-d");
+    EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/other");
+    EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+  }
+};
+
 // The claim that had it in the copy was deleted in the time that the copy lost.
-TEST_F(LostStoreTest, AVolumeGoesWithWhatRunsWhenTheStoreIsAnOlderCopy) {
-  lose_store({"n1"});
-  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
-  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
-          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
-  slots("n1", {});
-  ASSERT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+TEST_F(OlderClaimTest, AVolumeGoesWithWhatRunsWhenTheStoreIsAnOlderCopy) {
+  begin();
   options.lost_commits = "the write-ahead log is damaged";
   restart();
-  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
-  receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
-          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
-          R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
-  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"), true);
-  SlotReport held = slot("u1");
-  held.epoch = {50, 7};
-  held.volumes = {{"default/other", "n1-d", "/d"}};
-  slots("n1", {held});
-  EXPECT_EQ(phase("u1"), Phase::bound);
-  EXPECT_EQ(gateway->objects().claim("default/other")->volume_name, "n1-d");
-  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/other");
-  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+  device_offers();
+  expect_the_volume_goes_with_what_runs();
 }
 
 // Simulator, seed 2666: a copy of the machine has served with a store of its own, and this one comes back. What it
 // knows of claims is older than what the devices run.
-TEST_F(LostStoreTest, AVolumeGoesWithWhatRunsWhenACopyOfTheMachineHasServed) {
+TEST_F(OlderClaimTest, AVolumeGoesWithWhatRunsWhenACopyOfTheMachineHasServed) {
   options.first_boot = FirstBoot::lost;
-  lose_store({"n1"});
-  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
-  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
-          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
-  slots("n1", {});
-  ASSERT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+  begin();
   restart();
-  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  device_offers();
   answer("n1", proven_superseded("n1", {gateway->identity().id.term + 100, "copy"}));
-  receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
-          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
-          R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
-  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"), true);
-  SlotReport held = slot("u1");
-  held.epoch = {50, 7};
-  held.volumes = {{"default/other", "n1-d", "/d"}};
-  slots("n1", {held});
-  EXPECT_EQ(phase("u1"), Phase::bound);
-  EXPECT_EQ(gateway->objects().claim("default/other")->volume_name, "n1-d");
-  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+  expect_the_volume_goes_with_what_runs();
 }
 
 TEST_F(LostStoreTest, AClaimThatOnlyASlotBoundToALostVolumeIsFreeOnceItEnds) {

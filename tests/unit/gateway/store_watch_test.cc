@@ -54,6 +54,22 @@ class StoreWatchTest : public GatewayTest {
     slot.pod = manifest;
     return slot;
   }
+  // Pod u is promised to n1; the store's mark is restored whenever the store is, and shows nothing.
+  Epoch promise_without_mark() {
+    settle_with_n1();
+    apply(pod("p", "u"));
+    options.marks = nullptr;
+    return request("n1")->epoch;
+  }
+  // n1 has ended pod u.
+  void release(const Epoch& epoch) {
+    Answer released(AnswerType::released);
+    released.incarnation = "i1";
+    released.gateway_id = gateway->identity().id;
+    released.uid = "u";
+    released.epoch = epoch;
+    answer("n1", released);
+  }
   // n1 is there and holds nothing, after adopt mode.
   void settle_with_n1() {
     start_connected();
@@ -165,10 +181,7 @@ TEST_F(StoreWatchTest, APromiseOfTheCopyIsNotBound) {
 
 // The time that was lost bound what this one then gave up: the pod is placed again only when that has ended.
 TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedFor) {
-  settle_with_n1();
-  apply(pod("p", "u"));
-  const Epoch promised = request("n1")->epoch;
-  options.marks = nullptr;  // the mark was restored with the store
+  const Epoch promised = promise_without_mark();
   const GatewayId own = gateway->identity().id;
   receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"2","online":true})");
   answer("n1", proven_superseded("n1", {own.term + 100'000, own.store_id}));
@@ -178,12 +191,7 @@ TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedFor) {
   slots("n1", {running("u", promised, pod("p", "u"))});
   EXPECT_EQ(gateway->not_ready(), "");
   EXPECT_EQ(phase("u"), Phase::none);
-  Answer released(AnswerType::released);
-  released.incarnation = "i1";
-  released.gateway_id = gateway->identity().id;
-  released.uid = "u";
-  released.epoch = promised;
-  answer("n1", released);
+  release(promised);
   EXPECT_FALSE(gateway->releases().contains("n1/u/" + to_text(promised)));
   advance(15'000);  // its back-off
   EXPECT_EQ(phase("u"), Phase::prebind);
@@ -191,10 +199,7 @@ TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedFor) {
 
 // Likewise while nothing shows that time was lost: who held the promise says itself that it runs. Found by the model.
 TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedForThoughNothingShowsTheLostTime) {
-  settle_with_n1();
-  apply(pod("p", "u"));
-  const Epoch promised = request("n1")->epoch;
-  options.marks = nullptr;
+  const Epoch promised = promise_without_mark();
   restart();
   advance(10 * 60'000);
   ASSERT_EQ(phase("u"), Phase::none) << "the promise has expired";
@@ -204,21 +209,13 @@ TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedForThoughNothingShowsTheLostTime)
   device("n2");
   slots("n2", {});
   EXPECT_EQ(phase("u"), Phase::none);
-  Answer released(AnswerType::released);
-  released.incarnation = "i1";
-  released.gateway_id = gateway->identity().id;
-  released.uid = "u";
-  released.epoch = promised;
-  answer("n1", released);
+  release(promised);
   EXPECT_EQ(phase("u"), Phase::prebind);
 }
 
 // The copy has the promise still, and the device has carried out the Bind of the lost time.
 TEST_F(StoreWatchTest, APromiseThatTheLostTimeBoundIsBound) {
-  settle_with_n1();
-  apply(pod("p", "u"));
-  const Epoch promised = request("n1")->epoch;
-  options.marks = nullptr;
+  const Epoch promised = promise_without_mark();
   restart();
   device("n1");
   ASSERT_EQ(phase("u"), Phase::prebind);
@@ -234,10 +231,7 @@ TEST_F(StoreWatchTest, APromiseThatTheLostTimeBoundIsBound) {
 
 // Somebody has told the device to end it since.
 TEST_F(StoreWatchTest, APromiseThatTheLostTimeBoundAndEndedIsWaitedFor) {
-  settle_with_n1();
-  apply(pod("p", "u"));
-  const Epoch promised = request("n1")->epoch;
-  options.marks = nullptr;
+  const Epoch promised = promise_without_mark();
   restart();
   device("n1");
   SlotReport ending = running("u", promised, pod("p", "u"));
