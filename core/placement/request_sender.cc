@@ -13,7 +13,10 @@ RequestSender::RequestSender(const PlacementContext& context, const LiveEpochs& 
 void RequestSender::send(const std::string& node, Request request, std::function<bool()> still_needed) {
   request.gateway = context_.options.gateway;
   request.gateway_id = context_.nodes.id_towards(node, context_.identity->id);
-  request.floor = epochs_.floor_of(node, {request.gateway_id.term, context_.store.next_position()});
+  // P10: a Heartbeat raises none. A device that has nothing would write a new one at each while others are given pods.
+  if (request.type != RequestType::heartbeat) {
+    request.floor = epochs_.floor_of(node, {request.gateway_id.term, context_.store.next_position()});
+  }
   Message message;
   message.topic = context_.topics.node_requests(node);
   // Ends in the broker's queue only; the receiver's rules never rely on it.

@@ -67,9 +67,10 @@ class OlderClaimTest : public LostStoreTest {
   void device_offers() { device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume); }
   // A pod runs with the volume by another claim.
   void expect_the_volume_goes_with_what_runs() {
-    receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
-            R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
-            R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+    receive(
+        topics.desired(Kind::persistent_volume_claim, "default/other"),
+        R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
+        R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
     receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"), true);
     SlotReport held = slot("u1");
     held.epoch = {50, 7};

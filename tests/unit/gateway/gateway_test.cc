@@ -259,6 +259,31 @@ TEST_F(GatewayTest, AHeartbeatIsAnswered) {
   EXPECT_EQ(beat.sequence, 41u);
 }
 
+// The floor of a node without pods is the next epoch, and each that a device hears is a write to its flash.
+TEST_F(GatewayTest, HeartbeatsHaveAnIdleDeviceWriteNothingWhileOthersAreGivenPods) {
+  start_connected();
+  device("n1");
+  device("n2", "i1", R"({"cpu":"0","memory":"0","pods":"0"})");
+  Epoch highest;
+  const auto note_floors = [&] {
+    for (const Message& message : transport.sent) {
+      const Result<Request> asked = decode_request(message.payload);
+      if (message.topic == topics.node_requests("n2") && asked) highest = std::max(highest, asked->floor);
+    }
+  };
+  note_floors();
+  const Epoch before = highest;
+  for (const std::string name : {"a", "b", "c"}) {
+    apply(pod(name, name, "64Mi"));
+    answer("n1", AnswerType::pre_bound);
+    answer("n1", AnswerType::bound);
+    receive(topics.node_heartbeat("n2"), R"({"incarnation":"i1","sequence":"41"})");
+    note_floors();
+  }
+  EXPECT_EQ(decode_request(transport.sent.back().payload)->type, RequestType::heartbeat);
+  EXPECT_EQ(highest, before);
+}
+
 TEST_F(GatewayTest, AnOlderPresenceNeverWins) {
   start_connected();
   device("n1");
