@@ -99,8 +99,8 @@ std::string Metrics::text() const {
   render(schedule_attempts, attempt_duration, algorithm_duration, sli_duration, attempts, point_duration,
          plugin_duration, plugin_evaluations, incoming_pods, hint_duration, inflight_events, pending_pods,
          unschedulable_pods, cache_size, permit_wait, preemption_attempts, preemption_victims, nodes, rows, releases,
-         objects, ready, messages, store_commits, store_bytes, resident_memory, memory_limit, accepting, connections,
-         turn_duration, commit_wait);
+         objects, ready, messages, store_commits, store_bytes, resident_memory, memory_limit, scheduling_cache,
+         accepting, connections, turn_duration, commit_wait);
   return text;
 }
 

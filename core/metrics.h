@@ -161,6 +161,8 @@ struct Metrics {
   Family<Gauge> resident_memory{"process_resident_memory_bytes", "Resident memory of the process"};
   Family<Gauge> memory_limit{"berth_memory_limit_bytes",
                              "Resident memory above which new objects are refused; 0: no limit"};
+  Family<Gauge> scheduling_cache{"berth_scheduling_cache_bytes",
+                                 "Memory of what is kept of classes of pods for later decisions, about"};
   Family<Gauge> accepting{"berth_accepting", "1 when new objects are accepted, 0 when store or memory is full"};
   Family<Counter> connections{"berth_broker_connections_total", "Connections to the broker that were established"};
   Family<Histogram> turn_duration{

@@ -191,6 +191,11 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
   read_seconds(reader, "takeover_after_seconds", out.takeover_after_ms, kDayInSeconds, 10);
   read_limit(reader, "flash_bytes_per_day", out.flash_bytes_per_day);
   if (std::uint64_t memory = 0; read_limit(reader, "memory_limit_bytes", memory)) out.memory_limit_bytes = memory;
+  Quantity cache;
+  if (read_quantity(reader, "scheduling_cache_bytes", cache)) {
+    if (cache < Quantity()) reader.error("scheduling_cache_bytes", "must be 0 (one class of pods alone) or more");
+    out.scheduling_cache_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(cache.value(), 0));
+  }
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });
 }
 

@@ -80,7 +80,7 @@ struct HttpSettings {
 //
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, same_name, scheduler_config,
 // tie_seed, http, node_limits, promise_limit_seconds, takeover_after_seconds, flash_bytes_per_day, memory_limit_bytes,
-// log.
+// scheduling_cache_bytes, log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -101,6 +101,8 @@ struct GatewaySettings {
   std::uint64_t flash_bytes_per_day = 0;  // write budget of the store; 0: no limit
   // Resident memory at which new objects are refused; 0: no limit; unset: half of the machine's memory.
   std::optional<std::uint64_t> memory_limit_bytes;
+  // Part of the resident memory: what is kept of classes of pods for later decisions; 0: of one class alone.
+  std::uint64_t scheduling_cache_bytes = 16 << 20;
   LogSettings log;
   bool operator==(const GatewaySettings&) const = default;
 };

@@ -5,6 +5,7 @@
 
 #include "core/api/decode_parts.h"
 #include "core/api/node.h"
+#include "plugins/node_label_rows.h"
 
 namespace berth {
 
@@ -23,31 +24,6 @@ bool fits_own(const Pod& pod, const Node& node) {
          matches(*pod.affinity->required_node_affinity, labels, node.metadata.name);
 }
 
-// By row: sets 1 where the requirement is not met. Evaluates each value of the label at most once.
-void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, const Rows& rows, std::uint8_t* unmet) {
-  const NodeColumns::Label& label = snapshot.columns().label(requirement.key, snapshot.nodes());
-  const auto is_unmet = [&requirement](const std::string* value) -> std::uint8_t {
-    return matches_value(requirement, value) ? 0 : 1;
-  };
-  std::vector<std::uint8_t> of_value(label.values.size());
-  if (requirement.op == Requirement::Operator::in || requirement.op == Requirement::Operator::not_in) {
-    // All values that the requirement does not name have the same result.
-    std::fill(of_value.begin(), of_value.end(), requirement.op == Requirement::Operator::in ? 1 : 0);
-    for (const std::string& value : requirement.values) {
-      if (const auto found = label.values.find(value); found != label.values.end()) {
-        of_value[found->second] = is_unmet(&value);
-      }
-    }
-  } else {
-    for (const auto& [value, number] : label.values) of_value[number] = is_unmet(&value);
-  }
-  const std::uint8_t without = is_unmet(nullptr);
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const std::uint32_t number = label.numbers[rows[row]];
-    unmet[row] |= number == NodeColumns::Label::kNone ? without : of_value[number];
-  }
-}
-
 // The nodes that a term names by metadata.name; nullopt if it names none.
 std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
   std::optional<std::set<std::string>> names;
@@ -64,11 +40,19 @@ std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
   return names;
 }
 
+// To read a label's values takes longer than to ask fewer nodes than this.
+constexpr std::size_t kFewRows = 16;
+bool are_few(const Rows& rows) { return !rows.are_all() && rows.size() < kFewRows; }
+
 // True if the pod's terms use labels only: node names have no column.
 bool is_about_labels(const Pod& pod) {
   const std::vector<NodeSelectorTerm> none;
   const auto& terms = pod.affinity->required_node_affinity ? pod.affinity->required_node_affinity->terms : none;
   return std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.match_fields.empty(); });
+}
+
+bool are_about_labels(const std::vector<PreferredNodeTerm>& terms) {
+  return std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.preference.match_fields.empty(); });
 }
 
 bool fits_added(const NodeAffinity::Added& added, const Node& node) {
@@ -79,7 +63,7 @@ std::int64_t weight_of(const std::vector<PreferredNodeTerm>& terms, const Node& 
   std::int64_t sum = 0;
   for (const PreferredNodeTerm& term : terms) {
     if (term.weight == 0) continue;
-    if (matches(NodeSelector{{term.preference}}, node.metadata.labels, node.metadata.name)) sum += term.weight;
+    if (matches(term.preference, node.metadata.labels, node.metadata.name)) sum += term.weight;
   }
   return sum;
 }
@@ -149,8 +133,7 @@ bool NodeAffinity::tells_apart(const Pod& a, const Pod& b) const {
 
 bool NodeAffinity::filter_rows(CycleState&, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                                std::uint8_t* rejects) {
-  constexpr std::size_t kFew = 16;  // to read a label's values takes longer than to ask so few nodes
-  if (added_.required || !is_about_labels(pod) || (!rows.are_all() && rows.size() < kFew)) return false;
+  if (added_.required || !is_about_labels(pod) || are_few(rows)) return false;
   if (pod.affinity->required_node_affinity) {
     std::vector<std::uint8_t> none_met(rows.size(), 1);
     std::vector<std::uint8_t> unmet;
@@ -175,6 +158,16 @@ Status NodeAffinity::pre_score(CycleState&, const Pod& pod, const std::vector<st
 Status NodeAffinity::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
   score = weight_of(added_.preferred, *node.node) + weight_of(pod.affinity->preferred_node_affinity, *node.node);
   return {};
+}
+
+bool NodeAffinity::score_rows(CycleState&, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                              std::int32_t* scores) {
+  const auto& own = pod.affinity->preferred_node_affinity;
+  if (are_few(rows) || !are_about_labels(own) || !are_about_labels(added_.preferred)) return false;
+  std::fill(scores, scores + rows.size(), 0);
+  add_weights(added_.preferred, snapshot, rows, scores);
+  add_weights(own, snapshot, rows, scores);
+  return true;
 }
 
 Status NodeAffinity::normalize(CycleState&, const Pod&, std::vector<NodeScore>& scores) {

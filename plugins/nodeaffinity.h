@@ -18,6 +18,7 @@ class NodeAffinity final : public PreFilterPlugin,
                            public ScorePlugin,
                            public NormalizeScorePlugin,
                            public BatchFilterPlugin,
+                           public BatchScorePlugin,
                            public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodeAffinity";
@@ -44,6 +45,8 @@ class NodeAffinity final : public PreFilterPlugin,
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                  std::int32_t* scores) override;
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
 
  private:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/api/pod.h"
+#include "core/vectorized.h"
 
 namespace berth {
 
@@ -52,6 +53,13 @@ double deviation_of(std::size_t resources, FillAt fill_at) {
 // Truncated to an integer this is the score.
 double evenness(double deviation) { return (1 - deviation) * static_cast<double>(ScorePlugin::kMaxScore); }
 
+BERTH_VECTORIZED void score_balance(const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
+  const auto score_one = [](const auto& fill, const auto&) {
+    return static_cast<std::int32_t>(evenness(deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; })));
+  };
+  columns.score_rows(rows, score_one, scores);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> NodeResourcesBalancedAllocation::make(const Json& args, Handle&) {
@@ -91,10 +99,7 @@ bool NodeResourcesBalancedAllocation::score_rows(CycleState& state, const Pod&, 
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, resources_, asked->by_resource, false);
   if (!columns.are_exact()) return false;
-  const auto score_one = [](const auto& fill, const auto&) {
-    return static_cast<std::int32_t>(evenness(deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; })));
-  };
-  columns.score_rows(rows, score_one, scores);
+  score_balance(columns, rows, scores);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/api/node.h"
 #include "core/api/pod.h"
+#include "core/vectorized.h"
 
 namespace berth {
 
@@ -23,7 +24,8 @@ struct AskedForFit final : StateEntry {
 };
 
 // An amount too large to be exact as a double exceeds what any node has left.
-void reject_short(double asked, const NodeColumns::OfResource& column, const Rows& rows, std::uint8_t* rejects) {
+BERTH_VECTORIZED void reject_short(double asked, const NodeColumns::OfResource& column, const Rows& rows,
+                                   std::uint8_t* rejects) {
   const double* allocatable = column.allocatable.data();
   const double* requested = column.requested.data();
   const std::size_t size = rows.size();

@@ -6,6 +6,7 @@
 
 #include "core/api/pod.h"
 #include "core/framework/plugin.h"
+#include "core/vectorized.h"
 
 namespace berth {
 
@@ -103,10 +104,11 @@ std::int32_t mean_share(const Fills<N>& fill, const std::array<double, N>& weigh
   return static_cast<std::int32_t>(floor_of(sum / (of > 0 ? of : 1), sum, of));
 }
 
+using Line = std::array<double, kWhole + 1>;
+
 // `line`: the score for each integer utilization.
 template <std::size_t N>
-std::int32_t mean_interpolated(const Fills<N>& fill, const std::array<double, N>& weights,
-                               const std::array<double, kWhole + 1>& line) {
+std::int32_t mean_interpolated(const Fills<N>& fill, const std::array<double, N>& weights, const Line& line) {
   double sum = 0;
   double of = 0;
   for (std::size_t i = 0; i < N; ++i) {
@@ -116,6 +118,22 @@ std::int32_t mean_interpolated(const Fills<N>& fill, const std::array<double, N>
     of += weights[i];
   }
   return static_cast<std::int32_t>(of > 0 ? std::round(sum / of) : 0);
+}
+
+BERTH_VECTORIZED void score_least(const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
+  columns.score_rows(
+      rows, [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); }, scores);
+}
+
+BERTH_VECTORIZED void score_most(const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
+  columns.score_rows(
+      rows, [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); }, scores);
+}
+
+BERTH_VECTORIZED void score_by_line(const Line& line, const FillColumns& columns, const Rows& rows,
+                                    std::int32_t* scores) {
+  columns.score_rows(
+      rows, [&line](const auto& fill, const auto& weights) { return mean_interpolated(fill, weights, line); }, scores);
 }
 
 }  // namespace
@@ -188,21 +206,16 @@ std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, con
 }
 
 void score_rows(const ScoringStrategy& strategy, const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
-  const auto left = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); };
-  const auto used = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); };
-  std::array<double, kWhole + 1> line{};
-  const auto on_line = [&line](const auto& fill, const auto& weights) {
-    return mean_interpolated(fill, weights, line);
-  };
   switch (strategy.type) {
-    case ScoringStrategy::Type::least_allocated: return columns.score_rows(rows, left, scores);
-    case ScoringStrategy::Type::most_allocated: return columns.score_rows(rows, used, scores);
+    case ScoringStrategy::Type::least_allocated: return score_least(columns, rows, scores);
+    case ScoringStrategy::Type::most_allocated: return score_most(columns, rows, scores);
     case ScoringStrategy::Type::requested_to_capacity_ratio: break;
   }
+  Line line{};
   for (std::size_t i = 0; i < line.size(); ++i) {
     line[i] = static_cast<double>(interpolate(strategy.shape, static_cast<std::int64_t>(i)));
   }
-  columns.score_rows(rows, on_line, scores);
+  score_by_line(line, columns, rows, scores);
 }
 
 }  // namespace berth

@@ -32,15 +32,6 @@ bool matches_field(const Requirement& requirement, std::string_view node_name) {
   return false;
 }
 
-bool matches_term(const NodeSelectorTerm& term, const std::map<std::string, std::string>& labels,
-                  std::string_view node_name) {
-  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
-  return std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
-                     [&](const Requirement& requirement) { return matches(requirement, labels); }) &&
-         std::all_of(term.match_fields.begin(), term.match_fields.end(),
-                     [&](const Requirement& requirement) { return matches_field(requirement, node_name); });
-}
-
 }  // namespace
 
 bool matches_value(const Requirement& requirement, const std::string* value) {
@@ -71,10 +62,19 @@ bool matches(const LabelSelector& selector, const std::map<std::string, std::str
                      [&](const Requirement& requirement) { return matches(requirement, labels); });
 }
 
+bool matches(const NodeSelectorTerm& term, const std::map<std::string, std::string>& labels,
+             std::string_view node_name) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  return std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
+                     [&](const Requirement& requirement) { return matches(requirement, labels); }) &&
+         std::all_of(term.match_fields.begin(), term.match_fields.end(),
+                     [&](const Requirement& requirement) { return matches_field(requirement, node_name); });
+}
+
 bool matches(const NodeSelector& selector, const std::map<std::string, std::string>& labels,
              std::string_view node_name) {
   return std::any_of(selector.terms.begin(), selector.terms.end(),
-                     [&](const NodeSelectorTerm& term) { return matches_term(term, labels, node_name); });
+                     [&](const NodeSelectorTerm& term) { return matches(term, labels, node_name); });
 }
 
 }  // namespace berth

@@ -37,6 +37,8 @@ struct NodeSelector {  // one term must hold; no terms match nothing
 bool matches_value(const Requirement& requirement, const std::string* value);
 bool matches(const Requirement& requirement, const std::map<std::string, std::string>& labels);
 bool matches(const LabelSelector& selector, const std::map<std::string, std::string>& labels);
+bool matches(const NodeSelectorTerm& term, const std::map<std::string, std::string>& labels,
+             std::string_view node_name);
 bool matches(const NodeSelector& selector, const std::map<std::string, std::string>& labels,
              std::string_view node_name);
 

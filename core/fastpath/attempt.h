@@ -17,6 +17,7 @@ inline constexpr std::string_view kNothingToJudge = "no plugin filters, or none 
 inline constexpr std::string_view kFewerNodes = "the profile looks at a part of the nodes";
 inline constexpr std::string_view kNothingDeclared = "no plugin declares what Filter or Score reads";
 inline constexpr std::string_view kTotals = "weights so large that totals need 64 bits";
+inline constexpr std::string_view kGroups = "nodes differ in more ways than a view can number";
 inline constexpr std::string_view kPreFilter = "PreFilter rejected the pod or named the nodes";
 inline constexpr std::string_view kNominated = "pods are nominated to a node that an undeclared Filter has to judge";
 inline constexpr std::string_view kBroke = "a plugin failed or scored out of range";

@@ -60,8 +60,8 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
     if (keys_.empty()) pod_.shape = {};
     begun_ = begin(snapshot);
   } else if (behind > 0 || !scratch_.tracked.empty()) {
-    begun_ = catch_up(snapshot);
     why_not_begun_ = declined::kBroke;
+    begun_ = catch_up(snapshot);
   }
   changes_made_ = snapshot.changes_made();
   object_changes_made_ = snapshot.object_changes_made();
@@ -91,8 +91,7 @@ bool ClassView::ask_class(const Snapshot& snapshot) {
     if (status.is_skip()) {
       state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
-      why_not_begun_ = declined::kPreFilter;
-      return false;
+      return fail(declined::kPreFilter);
     }
   }
   // Counted only where the view goes on: otherwise PreFilter runs again, and is counted then.
@@ -173,8 +172,7 @@ bool ClassView::note_shape() {
   }
   one_group_ = one_group_ && most_own_ <= Ranks::kMostScore;
   if (most_own_ <= std::numeric_limits<std::int32_t>::max()) return true;
-  why_not_begun_ = declined::kTotals;
-  return false;
+  return fail(declined::kTotals);
 }
 
 bool ClassView::begin(const Snapshot& snapshot) {

@@ -148,6 +148,10 @@ class ClassView {
   bool scores(const Entry& entry) const {
     return !sums(entry) && !state_.skip_score.test(entry.number) && !undeclared_.own.test(entry.number);
   }
+  bool fail(std::string_view why) {
+    why_not_begun_ = why;
+    return false;
+  }
   bool judge(const Rows& rows, const Snapshot& snapshot);
   bool rank(const Rows& rows, const Snapshot& snapshot);
   bool keep_accepted();
@@ -159,7 +163,8 @@ class ClassView {
   std::int64_t beyond_ranks(Ranks::Number group) const;
   Ranks::Number group_of(std::size_t row, std::size_t index, const Snapshot& snapshot);
   static std::int64_t domain_of(const Domains::Key& key, std::size_t index);
-  void group_all(const Snapshot& snapshot);
+  bool group_all(const Snapshot& snapshot);
+  bool number_groups(std::size_t count, const Snapshot& snapshot);
   bool is_touched(std::size_t index) const {
     return index / 64 < touched_.size() && (touched_[index / 64] >> index % 64 & 1u) != 0;
   }

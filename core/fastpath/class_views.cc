@@ -88,6 +88,11 @@ void ClassViews::keep_within_bounds() {
   }
 }
 
+void ClassViews::keep_at_most(std::size_t bytes) {
+  most_bytes_ = bytes;
+  keep_within_bounds();
+}
+
 Evaluation ClassViews::evaluate(const NodeQuery& query) {
   if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
   keep_within_bounds();  // not when a view was made: a rejection refers to it until the next pod

@@ -35,13 +35,13 @@ class ClassCounts {
 // For one scheduler, whose snapshot is always the same object.
 class ClassViews final : public NodeEvaluator {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   // Memory of all views, about; at least one is kept.
-  explicit ClassViews(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  explicit ClassViews(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   Evaluation evaluate(const NodeQuery& query) override;
+  std::size_t kept_bytes() const override { return bytes_; }
+  void keep_at_most(std::size_t bytes) override;
 
   std::size_t size() const { return views_.size(); }
-  std::size_t bytes() const { return bytes_; }
   std::uint64_t begun() const { return begun_; }  // views that were made
 
  private:

@@ -4,6 +4,8 @@
 
 namespace berth {
 
-std::unique_ptr<NodeEvaluator> make_fast_path() { return std::make_unique<ClassViews>(); }
+std::unique_ptr<NodeEvaluator> make_fast_path(std::size_t most_bytes) {
+  return std::make_unique<ClassViews>(most_bytes);
+}
 
 }  // namespace berth

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/vectorized.h"
 
 namespace berth {
 
 void Ranks::reset(std::size_t nodes) {
+  size_ = nodes;
   scores_.assign(nodes, -1);
-  groups_of_.clear();
+  words_.clear();
   groups_.clear();
   used_.clear();
   free_.clear();
@@ -16,11 +18,13 @@ void Ranks::reset(std::size_t nodes) {
 }
 
 void Ranks::resize(std::size_t nodes) {
-  for (std::size_t index = nodes; index < scores_.size(); ++index) {
-    if (contains(static_cast<Index>(index))) take(static_cast<Index>(index));
+  for (std::size_t index = nodes; index < size_; ++index) take(static_cast<Index>(index));
+  size_ = nodes;
+  if (has_words()) {
+    words_.resize(nodes, kNoWord);
+  } else {
+    scores_.resize(nodes, -1);
   }
-  scores_.resize(nodes, -1);
-  if (!groups_of_.empty()) groups_of_.resize(nodes, kNone);
   for (Group& group : groups_) {
     if (group.blocks.empty()) continue;
     group.blocks.resize(divide(nodes), {-1, 0});
@@ -29,10 +33,35 @@ void Ranks::resize(std::size_t nodes) {
   }
 }
 
+void Ranks::set(Index index, Number number, Score score) {
+  if (has_words()) {
+    words_[index] = word_of(number, score);
+  } else {
+    scores_[index] = score;
+  }
+}
+
+void Ranks::clear(Index index) {
+  if (has_words()) {
+    words_[index] = kNoWord;
+  } else {
+    scores_[index] = -1;
+  }
+}
+
+Ranks::Number Ranks::group(const Key& key, Index index) {
+  if (contains(index) && *groups_[group_of(index)].key == key) return group_of(index);
+  return group(key);
+}
+
 Ranks::Number Ranks::group(const Key& key) {
   const auto [found, is_new] = numbers_.try_emplace(key, kNone);
   if (!is_new) return found->second;
   if (free_.empty()) {
+    if (groups_.size() == kMostGroups) {
+      numbers_.erase(found);
+      return kNone;
+    }
     free_.push_back(static_cast<Number>(groups_.size()));
     groups_.emplace_back();
   }
@@ -45,16 +74,17 @@ Ranks::Number Ranks::group(const Key& key) {
   group.has_any = group.known = false;
   group.place = static_cast<std::uint32_t>(used_.size());
   used_.push_back(number);
-  if (used_.size() == 2 && groups_of_.empty()) split();
+  if (used_.size() == 2 && !has_words()) split();
   return number;
 }
 
 // There are two groups for the first time: which one a node is in has to be noted from now on.
 void Ranks::split() {
-  groups_of_.resize(scores_.size());
-  for (std::size_t index = 0; index < scores_.size(); ++index) {
-    groups_of_[index] = scores_[index] < 0 ? kNone : used_.front();
+  words_.resize(size_);
+  for (std::size_t index = 0; index < size_; ++index) {
+    words_[index] = scores_[index] < 0 ? kNoWord : word_of(used_.front(), scores_[index]);
   }
+  scores_ = {};
 }
 
 void Ranks::drop(Number number) {
@@ -80,7 +110,7 @@ void Ranks::note_change(Group& group, Index index) {
 void Ranks::make_blocks(Number number) {
   Group& group = groups_[number];
   group.few.clear();
-  group.blocks.assign(divide(scores_.size()), {-1, kStale});
+  group.blocks.assign(divide(size_), {-1, kStale});
   group.blocks_of_blocks.assign(divide(group.blocks.size()), {-1, kStale});
   group.known = false;
 }
@@ -89,15 +119,14 @@ void Ranks::put(Index index, Number number, Score score) {
   if (contains(index)) {
     const Number before = group_of(index);
     if (before == number) {
-      if (scores_[index] == score) return;
-      scores_[index] = score;
+      if (score_of(index) == score) return;
+      set(index, number, score);
       return note_change(groups_[number], index);
     }
     take(index);
   }
   Group& group = groups_[number];
-  scores_[index] = score;
-  if (!groups_of_.empty()) groups_of_[index] = number;
+  set(index, number, score);
   ++group.size;
   if (group.blocks.empty() && group.few.size() == kFew) make_blocks(number);
   if (group.blocks.empty()) group.few.push_back(index);
@@ -108,8 +137,7 @@ void Ranks::take(Index index) {
   if (!contains(index)) return;
   const Number number = group_of(index);
   Group& group = groups_[number];
-  scores_[index] = -1;
-  if (!groups_of_.empty()) groups_of_[index] = kNone;
+  clear(index);
   if (group.blocks.empty()) {
     const auto found = std::find(group.few.begin(), group.few.end(), index);
     *found = group.few.back();
@@ -120,60 +148,109 @@ void Ranks::take(Index index) {
   if (--group.size == 0) drop(number);
 }
 
-void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) {
-  CHECK(scores.size() == scores_.size() && (groups.empty() ? used_.size() <= 1 : groups.size() == scores.size()));
-  std::copy(scores.begin(), scores.end(), scores_.begin());
-  if (groups.empty()) {
-    if (used_.empty()) return;
-    Group& group = groups_[only_group()];
-    for (const Score score : scores) group.size += score >= 0 ? 1 : 0;
-  } else {
-    if (groups_of_.empty()) groups_of_.resize(scores.size());
-    for (std::size_t index = 0; index < scores.size(); ++index) {
-      groups_of_[index] = scores[index] < 0 ? kNone : groups[index];
-      if (scores[index] >= 0) ++groups_[groups[index]].size;
-    }
+namespace {
+
+// Loops over nodes, several at once.
+constexpr unsigned kBits = Ranks::kScoreBits;
+constexpr std::uint32_t kScore = Ranks::kMostScore;
+
+// Nodes without a group have the number kNone, and get the word kNoWord: all bits are set.
+BERTH_VECTORIZED void join(const Ranks::Score* scores, const Ranks::Number* groups, std::size_t count,
+                           std::uint32_t* words) {
+  for (std::size_t i = 0; i < count; ++i) {
+    words[i] = groups[i] << kBits | (static_cast<std::uint32_t>(scores[i]) & kScore);
   }
+}
+
+BERTH_VECTORIZED std::uint32_t count_equal(const Ranks::Number* groups, Ranks::Number number, std::size_t count) {
+  std::uint32_t equal = 0;
+  for (std::size_t i = 0; i < count; ++i) equal += groups[i] == number ? 1 : 0;
+  return equal;
+}
+
+BERTH_VECTORIZED std::uint32_t count_from_0(const Ranks::Score* scores, std::size_t count) {
+  std::uint32_t nodes = 0;
+  for (std::size_t i = 0; i < count; ++i) nodes += scores[i] >= 0 ? 1 : 0;
+  return nodes;
+}
+
+// The best score, and how many nodes have it; -1 and 0 where there are none.
+BERTH_VECTORIZED Ranks::Best best_among(const Ranks::Score* scores, std::size_t count) {
+  Ranks::Score best = -1;
+  std::uint16_t nodes = 0;
+  for (std::size_t i = 0; i < count; ++i) best = std::max(best, scores[i]);
+  for (std::size_t i = 0; i < count; ++i) nodes = static_cast<std::uint16_t>(nodes + (scores[i] == best ? 1 : 0));
+  return {best, best < 0 ? std::uint32_t{0} : nodes};
+}
+
+// The same of the nodes in one group. Scores count from 1 here, and nodes of other groups have 0: by multiplication,
+// since the compiler would make a branch of a condition.
+BERTH_VECTORIZED Ranks::Best best_in_group(const std::uint32_t* words, Ranks::Number number, std::size_t count) {
+  const auto from_1 = [&](std::size_t i) {
+    return static_cast<std::int32_t>(((words[i] & kScore) + 1) * (words[i] >> kBits == number ? 1u : 0u));
+  };
+  std::int32_t best = 0;
+  std::uint32_t nodes = 0;
+  for (std::size_t i = 0; i < count; ++i) best = std::max(best, from_1(i));
+  for (std::size_t i = 0; i < count; ++i) nodes += from_1(i) == best ? 1 : 0;
+  return {static_cast<Ranks::Score>(best - 1), best == 0 ? 0 : nodes};
+}
+
+}  // namespace
+
+void Ranks::count_sizes(std::span<const Number> groups) {
+  if (used_.size() <= kFewGroups) {
+    for (const Number number : used_) groups_[number].size = count_equal(groups.data(), number, groups.size());
+    return;
+  }
+  for (const Number number : groups) {
+    if (number != kNone) ++groups_[number].size;
+  }
+}
+
+void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) {
+  CHECK(scores.size() == size_ && (groups.empty() ? used_.size() <= 1 : groups.size() == size_));
+  if (used_.empty()) return;
+  if (groups.empty()) {
+    std::copy(scores.begin(), scores.end(), scores_.begin());
+    groups_[only_group()].size = count_from_0(scores.data(), scores.size());
+  } else {
+    scores_ = {};
+    words_.resize(size_);
+    join(scores.data(), groups.data(), size_, words_.data());
+    count_sizes(groups);
+  }
+  // To look at all blocks of a few groups later is faster than to take the nodes one by one.
+  const bool is_lazy = used_.size() <= kFewGroups;
+  bool any_listed = false;
   for (std::size_t at = used_.size(); at-- > 0;) {
     Group& group = groups_[used_[at]];
+    any_listed = any_listed || group.size <= kFew;
     if (group.size > kFew) make_blocks(used_[at]);
-    if (group.size > kFew && !groups.empty()) std::fill(group.blocks.begin(), group.blocks.end(), Block{-1, 0});
+    if (!is_lazy) std::fill(group.blocks.begin(), group.blocks.end(), Block{-1, 0});
     if (group.size == 0) drop(used_[at]);
   }
-  for (std::size_t index = 0; index < scores.size(); ++index) {
-    if (scores[index] < 0) continue;
-    Group& group = groups_[groups.empty() ? only_group() : groups[index]];
+  if (is_lazy && !any_listed) return;
+  for (Index index = 0; index < size_; ++index) {
+    if (!contains(index)) continue;
+    Group& group = groups_[group_of(index)];
     if (group.blocks.empty()) {
-      group.few.push_back(static_cast<Index>(index));
-    } else if (groups.empty()) {
-      break;  // its blocks are looked at when somebody asks
-    } else {
+      group.few.push_back(index);
+    } else if (!is_lazy) {
       Block& block = group.blocks[index / kSide];
-      if (scores[index] > block.score) block = {scores[index], 0};
-      if (scores[index] == block.score) ++block.nodes;
+      const Score score = score_of(index);
+      if (score > block.score) block = {score, 0};
+      if (score == block.score) ++block.nodes;
     }
   }
 }
 
-// Written so that the compiler takes several nodes at once.
 void Ranks::look_at(Number number, std::size_t which) {
   const std::size_t first = which * kSide;
-  const std::size_t count = std::min(kSide, scores_.size() - first);
-  const Score* scores = scores_.data() + first;
-  Score best = -1;
-  std::uint16_t nodes = 0;
-  if (groups_of_.empty()) {
-    for (std::size_t i = 0; i < count; ++i) best = std::max(best, scores[i]);
-    for (std::size_t i = 0; i < count; ++i) nodes = static_cast<std::uint16_t>(nodes + (scores[i] == best ? 1 : 0));
-  } else {
-    const Number* groups = groups_of_.data() + first;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (groups[i] != number || scores[i] < best) continue;
-      nodes = static_cast<std::uint16_t>(scores[i] == best ? nodes + 1 : 1);
-      best = scores[i];
-    }
-  }
-  groups_[number].blocks[which] = {best, best < 0 ? std::uint16_t{0} : nodes};
+  const std::size_t count = std::min(kSide, size_ - first);
+  const Best best =
+      has_words() ? best_in_group(words_.data() + first, number, count) : best_among(scores_.data() + first, count);
+  groups_[number].blocks[which] = {best.score, static_cast<std::uint16_t>(best.nodes)};
 }
 
 void Ranks::look_at_block_of_blocks(Number number, std::size_t which) {
@@ -198,7 +275,7 @@ Ranks::Best Ranks::find_best(Number number) {
     if (score == best.score) best.nodes += nodes;
   };
   if (group.blocks.empty()) {
-    for (const Index index : group.few) weigh(scores_[index], 1);
+    for (const Index index : group.few) weigh(score_of(index), 1);
     return best;
   }
   for (std::size_t which = 0; which < group.blocks_of_blocks.size(); ++which) {
@@ -235,7 +312,7 @@ void Ranks::begin_draw(std::span<const Number> groups) {
     best_of(number);
     group.asked = true;
     for (const Index index : group.few) {
-      if (scores_[index] == group.best.score) few_best_.push_back(index);
+      if (score_of(index) == group.best.score) few_best_.push_back(index);
     }
   }
   std::sort(few_best_.begin(), few_best_.end());
@@ -268,7 +345,7 @@ std::size_t Ranks::count_in_block_of_blocks(std::span<const Number> groups, std:
 bool Ranks::is_asked(Index index) const {
   if (!contains(index)) return false;
   const Group& group = groups_[group_of(index)];
-  return group.asked && group.best.score == scores_[index];
+  return group.asked && group.best.score == score_of(index);
 }
 
 std::size_t Ranks::count_below(std::span<const Number> groups, Index end) const {
@@ -296,7 +373,7 @@ Ranks::Index Ranks::nth_best(std::span<const Number> groups, std::size_t n, Inde
 }
 
 std::size_t Ranks::bytes() const {
-  std::size_t bytes = scores_.capacity() * sizeof(Score) + groups_of_.capacity() * sizeof(Number);
+  std::size_t bytes = scores_.capacity() * sizeof(Score) + words_.capacity() * sizeof(Word);
   for (const Group& group : groups_) {
     bytes += sizeof(Group) + group.few.capacity() * sizeof(Index) +
              (group.blocks.capacity() + group.blocks_of_blocks.capacity()) * sizeof(Block);

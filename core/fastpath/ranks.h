@@ -1,9 +1,9 @@
 // Ranks: the nodes that are feasible for one class of pods as far as each node can be judged alone, with a score of
 // their own, in groups of nodes that differ only in it. Answers which score is a group's best, and which nodes have it.
 //
-// A node costs two bytes, and four more where there are several groups. What is best is kept for blocks of 64 nodes and
-// for blocks of 64 blocks; a change makes those that the node is in stale, and they are looked at again when somebody
-// asks. So a placement costs a block, and to catch up with many costs the blocks that they are in.
+// A node costs two bytes, or four where there are several groups. What is best is kept for blocks of 64 nodes and for
+// blocks of 64 blocks; a change makes those that the node is in stale, and they are looked at again when somebody asks.
+// So a placement costs a block, and to catch up with many costs the blocks that they are in.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,8 @@ class Ranks {
   using Key = RecyclingVector<std::int64_t>;  // what the nodes of a group have in common
   static constexpr Number kNone = static_cast<Number>(-1);
   static constexpr std::int32_t kMostScore = std::numeric_limits<Score>::max();
+  static constexpr unsigned kScoreBits = 15;
+  static constexpr Number kMostGroups = (Number{1} << (32 - kScoreBits)) - 1;
   struct Best {
     Score score = -1;
     std::uint32_t nodes = 0;  // that have it; 0: the group is empty
@@ -34,22 +36,32 @@ class Ranks {
   // Changes the number of indices. Removes nodes beyond it; new indices are in no group.
   void resize(std::size_t nodes);
   // The group of this key. A new one has no node yet: put() or fill() has to follow, and a group goes with its last
-  // node.
+  // node. kNone: there are kMostGroups already.
   Number group(const Key& key);
+  // The same, for a node that is likely to stay where it is.
+  Number group(const Key& key, Index index);
   // Adds a node, or moves it.
   void put(Index index, Number group, Score score);
   void take(Index index);
   // After reset() and group(): all nodes at once. scores[index] below 0: the node is in no group. groups[index]: the
-  // others' groups; empty when there is one for all.
+  // others' groups, and kNone for those; empty when there is one for all.
   void fill(std::span<const Score> scores, std::span<const Number> groups);
 
-  std::size_t size() const { return scores_.size(); }  // as given to reset() or resize()
+  std::size_t size() const { return size_; }  // as given to reset() or resize()
   // The node is about to be asked about: many classes' ranks do not fit into a processor's caches.
-  void prefetch(Index index) const { __builtin_prefetch(&scores_[index]); }
-  bool contains(Index index) const { return scores_[index] >= 0; }
+  void prefetch(Index index) const {
+    if (has_words()) {
+      __builtin_prefetch(&words_[index]);
+    } else {
+      __builtin_prefetch(&scores_[index]);
+    }
+  }
+  bool contains(Index index) const { return has_words() ? words_[index] != kNoWord : scores_[index] >= 0; }
   // Only for nodes that are contained.
-  Score score_of(Index index) const { return scores_[index]; }
-  Number group_of(Index index) const { return groups_of_.empty() ? only_group() : groups_of_[index]; }
+  Score score_of(Index index) const {
+    return has_words() ? static_cast<Score>(words_[index] & kMostScore) : scores_[index];
+  }
+  Number group_of(Index index) const { return has_words() ? words_[index] >> kScoreBits : only_group(); }
 
   // Groups with nodes, in no order; their numbers are below number_end().
   std::size_t number_end() const { return groups_.size(); }
@@ -67,6 +79,7 @@ class Ranks {
  private:
   static constexpr std::size_t kSide = 64;  // nodes in a block, blocks in a block of blocks
   static constexpr std::size_t kFew = 256;  // a group that never had more nodes has no blocks: they are listed
+  static constexpr std::size_t kFewGroups = 4;
   static constexpr std::uint16_t kStale = 0xFFFF;
   struct Block {
     Score score = -1;
@@ -86,6 +99,13 @@ class Ranks {
     std::vector<Block> blocks;  // empty: none
     std::vector<Block> blocks_of_blocks;
   };
+  // A group's number and a score.
+  using Word = std::uint32_t;
+  static constexpr Word kNoWord = static_cast<Word>(-1);
+  static Word word_of(Number number, Score score) { return number << kScoreBits | static_cast<Word>(score); }
+  bool has_words() const { return !words_.empty(); }
+  void set(Index index, Number number, Score score);
+  void clear(Index index);
   static std::size_t divide(std::size_t count) { return (count + kSide - 1) / kSide; }
   void note_change(Group& group, Index index);
   void make_blocks(Number number);
@@ -96,14 +116,16 @@ class Ranks {
   void look_at_block_of_blocks(Number number, std::size_t which);
   Best find_best(Number number);
   void begin_draw(std::span<const Number> groups);
+  void count_sizes(std::span<const Number> groups);
   std::size_t few_in(std::size_t first, std::size_t last) const;
   std::size_t count_in_block(std::span<const Number> groups, std::size_t block) const;
   std::size_t count_in_block_of_blocks(std::span<const Number> groups, std::size_t which) const;
   std::size_t count_below(std::span<const Number> groups, Index end) const;
   bool is_asked(Index index) const;
 
-  std::vector<Score> scores_;        // by index; -1: in no group
-  std::vector<Number> groups_of_;    // by index; empty while all are in one group
+  std::size_t size_ = 0;
+  std::vector<Score> scores_;        // by index, while all are in one group; -1: in none
+  std::vector<Word> words_;          // by index, from the second group on; kNoWord: in none
   std::vector<Group> groups_;        // by number
   std::vector<Number> used_, free_;  // numbers
   RecyclingMap<Key, Number> numbers_;

@@ -65,17 +65,17 @@ class Gateway final : public Transport::Handler {
   // While not empty, new objects are refused with this reason, as by a full store: what is known goes on being updated,
   // scheduled and deleted, and what stays retained at the broker is read again once it is empty.
   void refuse_new(std::string why) { admission_.refusal = std::move(why); }
+  // Has the cache of classes of pods: how much memory that takes, and how much it may. The gateway owns it.
+  NodeEvaluator& fast_path() { return *placement_.scheduler().evaluator(); }
 
   // For the simulator's invariants and for tests; none changes anything.
   const Identity& identity() const { return *identity_; }
-  const SupersededOrders& superseded_orders() const { return mirror_.superseded(); }
-  const PastOrders& past_orders() const { return mirror_.past(); }
+  const Mirror& mirror() const { return mirror_; }
   const Bindings& bindings() const { return placement_.state().bindings; }
   const Releases& releases() const { return placement_.state().releases; }
   const Objects& objects() const { return objects_; }
   const Nodes& nodes() const { return nodes_; }
   const Scheduler& scheduler() const { return placement_.scheduler(); }
-  const ProvisionedVolumes& provisioned_volumes() const { return orphan_volumes().provisioned(); }
   const OrphanVolumes& orphan_volumes() const { return placement_.orphan_volumes(); }
 
  private:

@@ -1,6 +1,7 @@
 // GatewayOptions: what a gateway is configured with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "core/certificates.h"
 #include "core/clock.h"
+#include "core/fastpath/fast_path.h"
 #include "core/framework/profile.h"
 #include "core/handshake/proof.h"
 #include "core/objects/node_limits.h"
@@ -45,9 +47,10 @@ struct GatewayOptions {
   NodeLimits node_limits;                // beyond them a device is quarantined
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter
-  std::uint64_t identity_seed = 0;       // store id and terms: from a true random source, another one at each start
-  std::string hold;                      // not empty: bind nothing, and give this as the reason (store unreadable)
-  std::string lost_commits;              // not empty: the store is known to be older than it was, and this is why (P11)
+  std::size_t scheduling_cache_bytes = kSchedulingCacheBytes;  // what is kept of classes of pods, for later decisions
+  std::uint64_t identity_seed = 0;    // store id and terms: from a true random source, another one at each start
+  std::string hold;                   // not empty: bind nothing, and give this as the reason (store unreadable)
+  std::string lost_commits;           // not empty: the store is known to be older than it was, and this is why (P11)
   StoreMarks* marks = nullptr;        // outlives the gateway; null: an older copy of the store is not noticed by itself
   std::optional<ProofKey> proof_key;  // of this machine, kept outside of the store; none: no term is proven to nodes
   CertificateIssuer* issuer =

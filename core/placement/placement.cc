@@ -1,6 +1,5 @@
 #include "core/placement/placement.h"
 
-#include "core/fastpath/fast_path.h"
 #include "core/placement/queue_positions.h"
 
 namespace berth {
@@ -17,7 +16,12 @@ constexpr std::int64_t kDecideUs = 20'000;
 Placement::Placement(const PlacementContext& context)
     : context_(context),
       scheduler_(context.clock, context.objects, pods_,
-                 {context.options.queue, context.options.seed, {}, &context.metrics, make_fast_path(), &context.log}),
+                 {context.options.queue,
+                  context.options.seed,
+                  {},
+                  &context.metrics,
+                  make_fast_path(context.options.scheduling_cache_bytes),
+                  &context.log}),
       sender_(context, state_.epochs),
       output_(context, state_, sender_),
       listings_(context, sender_),

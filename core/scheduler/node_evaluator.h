@@ -75,6 +75,10 @@ class NodeEvaluator {
   // Decides as schedule_pod() does by the plugins alone, the draw among equal totals included. Where it decides,
   // `query.state` has what Reserve and the points after it need.
   virtual Evaluation evaluate(const NodeQuery& query) = 0;
+  // Memory of what it keeps from pod to pod, about, in bytes.
+  virtual std::size_t kept_bytes() const { return 0; }
+  // Keeps no more than about so much, from now on: later decisions are the same, and take longer. Between two pods.
+  virtual void keep_at_most(std::size_t /*bytes*/) {}
 };
 
 }  // namespace berth

@@ -119,6 +119,8 @@ class Scheduler final : public Handle {
 
   void refresh_snapshot() { cache_.update_snapshot(snapshot_); }
 
+  // Null: the plugins judge every node.
+  NodeEvaluator* evaluator() { return evaluator_.get(); }
   Queue& queue() { return queue_; }
   const Queue& queue() const { return queue_; }
   Cache& cache() { return cache_; }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,11 @@ constexpr std::uint64_t kTrimBytes = 256 * 1024;
 
 std::uint64_t memory_limit(const GatewaySettings& settings) {
   return settings.memory_limit_bytes.value_or(memory_of_machine() / 2);
+}
+
+// As many bytes as can be addressed, at most.
+std::size_t in_memory(std::uint64_t bytes) {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<std::size_t>::max()));
 }
 
 std::string in_mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -149,6 +155,7 @@ class GatewayApp {
     options.queue.max_backoff_ms = scheduler_.pod_max_backoff_ms;
     options.promise_ms = settings_.promise_limit_ms;
     options.node_limits = settings_.node_limits;
+    options.scheduling_cache_bytes = in_memory(settings_.scheduling_cache_bytes);
     options.seed = settings_.tie_seed != 0 ? settings_.tie_seed : true_random();
     options.identity_seed = true_random();
     options.proof_key = key_;
@@ -236,6 +243,7 @@ class GatewayApp {
         gateway_->metrics().store_bytes.at().set(store->bytes_written());
       }
       gateway_->metrics().resident_memory.at().set(static_cast<std::int64_t>(resident_.bytes()));
+      gateway_->metrics().scheduling_cache.at().set(static_cast<std::int64_t>(gateway_->fast_path().kept_bytes()));
       gateway_->metrics().memory_limit.at().set(static_cast<std::int64_t>(memory_.limit()));
       return pages_->answer(request);
     });
@@ -368,16 +376,18 @@ class GatewayApp {
   }
 
   // Returns freed memory to the kernel first, so that the peak of a burst or of reading the store does not count
-  // forever; and once more when it has stopped growing, since what the end of a burst frees makes nothing grow.
+  // forever; and once more when it has stopped growing, since what the end of a burst frees makes nothing grow. Then
+  // the cache of classes gives up what is short, before anything is refused.
   void check_memory() {
     std::uint64_t resident = resident_.bytes();
     const bool grown = resident > trimmed_bytes_ + kTrimBytes;
-    if ((grown || has_grown_ || memory_full_) && clock_.now() - trimmed_at_ >= kTrimEveryMs) {
+    const bool is_due =
+        (grown || has_grown_ || memory_full_ || cache_limited_) && clock_.now() - trimmed_at_ >= kTrimEveryMs;
+    if (is_due) {
       has_grown_ = grown;
-      trimmed_at_ = clock_.now();
-      trim_freed_memory();
-      resident = trimmed_bytes_ = resident_.bytes();
+      resident = trim();
     }
+    if (is_due || (!memory_full_ && memory_.is_reached(resident))) resident = limit_cache(resident);
     const bool full = memory_.note(resident);
     if (full == memory_full_) return;
     memory_full_ = full;
@@ -391,6 +401,20 @@ class GatewayApp {
     gateway_->refuse_new(full ? "memory is full: berthd uses the " + in_mib(memory_.limit()) +
                                     " that memory_limit_bytes allows; delete pods or raise the limit"
                               : "");
+  }
+
+  std::uint64_t trim() {
+    trimmed_at_ = clock_.now();
+    trim_freed_memory();
+    return trimmed_bytes_ = resident_.bytes();
+  }
+
+  std::uint64_t limit_cache(std::uint64_t resident) {
+    const std::size_t before = gateway_->fast_path().kept_bytes();
+    const std::uint64_t left = memory_.left_for_cache(resident, before);
+    cache_limited_ = left < settings_.scheduling_cache_bytes;
+    gateway_->fast_path().keep_at_most(in_memory(std::min(left, settings_.scheduling_cache_bytes)));
+    return gateway_->fast_path().kept_bytes() < before ? trim() : resident;
   }
 
   void on_signal(int signal) {
@@ -427,6 +451,7 @@ class GatewayApp {
   ResidentMemory resident_;
   MemoryBudget memory_{memory_limit(settings_)};
   bool memory_full_ = false;
+  bool cache_limited_ = false;      // since memory is nearly full
   bool marked_new_ = false;         // the state directory is marked as that of a new installation
   std::int64_t turn_ended_us_ = 0;  // on the scale of processor_us()
   Millis trimmed_at_ = 0;

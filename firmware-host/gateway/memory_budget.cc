@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
 namespace berth {
 
@@ -15,6 +16,13 @@ bool MemoryBudget::note(std::uint64_t resident) {
   if (limit_ == 0) return false;
   full_ = resident >= (full_ ? limit_ - limit_ / 16 : limit_);
   return full_;
+}
+
+std::uint64_t MemoryBudget::left_for_cache(std::uint64_t resident, std::uint64_t cached) const {
+  if (limit_ == 0 || resident == 0) return std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t near = limit_ - limit_ / 8;
+  const std::uint64_t others = resident - std::min(resident, cached);
+  return near - std::min(near, others);
 }
 
 ResidentMemory::ResidentMemory() : file_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}

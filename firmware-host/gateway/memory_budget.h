@@ -15,6 +15,10 @@ class MemoryBudget {
   // True once the limit is reached, until a sixteenth of it is free again: refused objects are then read again, and
   // must not fill it at once. `resident`: 0 if unknown.
   bool note(std::uint64_t resident);
+  bool is_reached(std::uint64_t resident) const { return limit_ != 0 && resident >= limit_; }
+  // How much a cache may take that takes `cached` of the resident bytes: what else there is and the cache together stay
+  // below seven eighths of the limit, so that what it gives up is free again before the limit is reached.
+  std::uint64_t left_for_cache(std::uint64_t resident, std::uint64_t cached) const;
 
  private:
   std::uint64_t limit_;

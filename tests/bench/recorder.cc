@@ -6,6 +6,12 @@
 
 namespace berth::bench {
 
+// Two runs with equal sums decided alike: which pod got which node or had to wait, in the same order.
+void Recorder::note(std::string_view decided) {
+  for (const char each : decided) decisions_ = (decisions_ ^ static_cast<unsigned char>(each)) * 0x100000001b3u;
+  decisions_ = (decisions_ ^ 0xff) * 0x100000001b3u;
+}
+
 bool Recorder::step() {
   const Spent begin = meter_.read();
   const Scheduler::Attempt attempt = world_.scheduler().schedule_one();
@@ -17,9 +23,15 @@ bool Recorder::step() {
   // A preemptor's earlier attempts count towards its decision.
   if (const std::string preemptor = world_.remove_victims(); !preemptor.empty()) {
     spent_ns_[preemptor] += span;
+    note(preemptor);
     return true;
   }
-  if (attempt.binding == nullptr) return true;
+  if (attempt.binding == nullptr) {
+    note("");
+    return true;
+  }
+  note(attempt.binding->queued.pod->uid());
+  note(attempt.binding->node);
   spans_.push_back(span + spent_ns_[attempt.binding->queued.pod->uid()]);
   if (world_.finish(*attempt.binding)) ++bound_;
   return true;
@@ -48,11 +60,11 @@ void Recorder::line(const Title& title, const char* scope, const Spent& spent, s
       "%zu, "
       "\"pods_per_second\": %.1f, \"first_us\": %.1f, \"second_us\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
       "\"max_us\": %.1f, "
-      "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld",
+      "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld, \"decisions\": \"%016llx\"",
       title.workload.c_str(), title.nodes, title.path.c_str(), title.undeclared.c_str(), scope, counted,
       spent.ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent.ns), span_us(0), span_us(1), quantile_us(spans_, 0.5),
       quantile_us(spans_, 0.99), quantile_us(spans_, 1), per_pod(spent.allocations),
-      static_cast<long long>(resident_kib()));
+      static_cast<long long>(resident_kib()), static_cast<unsigned long long>(decisions_));
   if (meter_.counts_instructions()) {
     std::printf(", \"instructions_per_pod\": %.0f", per_pod(spent.instructions));
   } else if (instructions_) {

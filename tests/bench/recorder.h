@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/bench/measure.h"
@@ -37,6 +38,7 @@ class Recorder {
   void print(const Title& title, bool count_attempts = false) const;
 
  private:
+  void note(std::string_view decided);
   void line(const Title& title, const char* scope, const Spent& spent, std::size_t pods) const;
   double span_us(std::size_t at) const { return at < spans_.size() ? static_cast<double>(spans_[at]) / 1000 : 0; }
 
@@ -50,6 +52,7 @@ class Recorder {
   std::map<std::string, std::int64_t> spent_ns_;  // by uid: time of attempts that ended in a preemption
   std::size_t bound_ = 0;
   std::size_t tried_ = 0;
+  std::uint64_t decisions_ = 0xcbf29ce484222325u;  // FNV-1a of all of them, from the first pod on
 };
 
 }  // namespace berth::bench

@@ -4,10 +4,13 @@
                     [--undeclared KIND]...
     tests/bench/run --growth [--workload NAME]...
     tests/bench/run --trace FILE[.gz]... [--path P] [--json FILE]
+    tests/bench/run --generated [NAME...] [--seed N] [--path P] [--json FILE]
 
 A workload that binds none of its pods is an error: nothing was measured.
 
 A trace is a sequence of operations, one JSON object a line (trace.h), gzipped or not. Its name is the file's without endings.
+Generated traces are made from a seed (generated.py has their names; without any, all are replayed), and kept beside the program. By
+both paths, a trace has to be decided alike.
 
 --undeclared adds a plugin that declares nothing to the default profile: one that scores, one whose scores are normalized, or one that
 filters. With "none" beside it, the output ends with the pods per second relative to those without the plugin.
@@ -19,6 +22,7 @@ class, the second one repeats the class and creates its cached view. Their cost 
 
 import argparse
 import gzip
+import hashlib
 import itertools
 import json
 import math
@@ -26,6 +30,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import generated
 
 WORKLOADS = Path(__file__).resolve().parent / "workloads"
 NEVER_REPEATED = {"NewClasses", "NewNodeAffinityClasses"}
@@ -60,7 +66,19 @@ def replay(given, trace):
         for path in given.path:
             done = subprocess.run([given.program, str(trace), path], stdout=subprocess.PIPE, text=True, check=False)
             lines += [json.loads(line) for line in done.stdout.splitlines()]
+    if len({line["decisions"] for line in lines}) > 1:
+        print(f"{trace.name}: the paths {' and '.join(given.path)} decided differently", file=sys.stderr)
+        return []
     return lines if len(lines) == 2 * len(given.path) and all(line["pods"] for line in lines) else []
+
+
+def generate(given, name):
+    """The file of a generated trace; another seed or another generator makes another file."""
+    version = hashlib.sha256(Path(generated.__file__).read_bytes()).hexdigest()[:12]
+    path = Path(given.program).resolve().parent / "generated" / f"{name}.{given.seed}.{version}.jsonl"
+    if not path.is_file():
+        generated.write(name, given.seed, path)
+    return path
 
 
 def show(row):
@@ -128,13 +146,24 @@ def main():
     parser.add_argument("--growth", action="store_true", help="up to 100000 nodes, fast path only, repeated classes")
     parser.add_argument("--instructions", action="store_true", help="count instructions per pod in user space; - if the kernel does not support it")
     parser.add_argument("--trace", nargs="+", action="extend", type=Path, metavar="FILE", help="replay these instead of workloads")
+    parser.add_argument("--generated", nargs="*", action="extend", metavar="NAME",
+                        help="generate these and replay them; default: " + ", ".join(generated.NAMES))
+    parser.add_argument("--seed", type=int, help="of --generated; default: 1")
     parser.add_argument("--json", type=Path, help="file to write the figures to, as a JSON array")
     given = parser.parse_args()
     wrong = [trace for trace in given.trace or [] if not trace.is_file() or not trace.name.endswith((".jsonl", ".jsonl.gz"))]
     if wrong:
         parser.error(f"--trace {wrong[0]}: no such file, or its name does not end in .jsonl or .jsonl.gz")
-    if given.trace and (given.workload or given.nodes or given.undeclared or given.growth or given.instructions):
-        parser.error("--trace replays a file as it is: leave out --workload, --nodes, --undeclared, --growth and --instructions")
+    try:
+        for name in given.generated or []:
+            generated.parse(name)
+    except ValueError as error:
+        parser.error(f"--generated {error}")
+    if given.seed is not None and given.generated is None:
+        parser.error("--seed is that of --generated: add --generated, or leave it out")
+    given.seed = 1 if given.seed is None else given.seed
+    if (given.trace or given.generated is not None) and (given.workload or given.nodes or given.undeclared or given.growth or given.instructions):
+        parser.error("--trace and --generated replay a trace as it is: leave out --workload, --nodes, --undeclared, --growth and --instructions")
     given.workload = given.workload or [name for name in names if not given.growth or name not in NEVER_REPEATED]
     given.nodes = given.nodes or [100, 1000, 5000, 20000] + ([100000] if given.growth else [])
     given.undeclared = given.undeclared or ["none"]
@@ -143,6 +172,8 @@ def main():
     titles = [title for title, _ in COLUMNS] + (["instr/pod"] if given.instructions else [])
     print(f"{'workload':26} {'nodes':>6} {'path':5} {'scope':6} {' '.join(f'{title:>10}' for title in titles)}")
     runs = [(trace.name, "", lambda trace=trace: replay(given, trace)) for trace in given.trace or []]
+    if given.generated is not None:
+        runs += [(name, "", lambda name=name: replay(given, generate(given, name))) for name in given.generated or generated.NAMES]
     runs = runs or [(name, nodes, lambda name=name, nodes=nodes: measure(given, name, nodes))
                     for name in given.workload for nodes in given.nodes]
     for name, nodes, run in runs:

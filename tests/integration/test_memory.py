@@ -62,3 +62,36 @@ def test_at_the_memory_limit_new_pods_are_refused_known_ones_proceed_and_freed_m
     fleet.wait_running("again")
     assert gateway.alive() and metric(fleet, "berth_accepting") == 1
     wait_until(lambda: [starts(name, tmp_path) for name in ("web", "later", "late", "again")] == [1] * 4, "one start of each")
+
+
+def test_what_is_kept_of_classes_of_pods_is_given_up_before_pods_are_refused(fleet, tmp_path):
+    fleet.start("n1")
+    fleet.apply(counted_pod("before", tmp_path))
+    fleet.wait_running("before", node="n1")
+    idle = resident(fleet.programs["berthd"])
+    fleet.kill("berthd")
+    config = tmp_path / "berthd.yaml"
+    config.write_text(f"memory_limit_bytes: {idle + 24 * MIB}\n", encoding="utf-8")
+    gateway = fleet.start_gateway(extra=["--config", config])
+    fleet.wait_node("n1")
+    fleet.apply(*(pod(f"class-{number}", nodeSelector={"nowhere": f"place-{number}"}) for number in range(200)))
+    wait_until(lambda: metric(fleet, "berth_scheduling_cache_bytes") > MIB / 2, "views of many classes")
+
+    count, refused = 0, False
+    while not refused:
+        refused = fleet.apply(*(heavy(f"heavy-{count + number}") for number in range(20)), check=False).returncode != 0
+        count += 20
+        if refused:
+            # One class has its view: that of the heavy pods, or of the one tried last.
+            assert metric(fleet, "berth_scheduling_cache_bytes") < MIB / 16
+        assert count < 5_000, f"pods are still accepted at {resident(gateway)} bytes"
+
+    fleet.delete("pod", "before")  # decisions go on without
+    fleet.wait_gone("before")
+    for number in range(count):
+        fleet.ctl("delete", "pod", f"heavy-{number}", check=False)
+    gateway.wait_output("memory is available again")
+    fleet.apply(counted_pod("after", tmp_path))
+    fleet.wait_running("after", node="n1")
+    fleet.apply(*(pod(f"class-{number}", nodeSelector={"nowhere": f"place-{number}"}) for number in range(200, 400)))
+    wait_until(lambda: metric(fleet, "berth_scheduling_cache_bytes") > MIB / 2, "views are kept again")

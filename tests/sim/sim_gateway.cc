@@ -411,7 +411,7 @@ void SimGateway::after_message() {
   world().witness.names().turn_ended();
   if (world().mutant == Mutant::p14_hold) free_names();
   if (world().mutant == Mutant::p15_word) const_cast<Identity&>(gateway_->identity()).is_new = false;
-  if (world().mutant == Mutant::p16) const_cast<PastOrders&>(gateway_->past_orders()).clear();
+  if (world().mutant == Mutant::p16) const_cast<PastOrders&>(gateway_->mirror().past()).clear();
   if (world().mutant == Mutant::p17) forget_named_nodes();
   if (world().mutant == Mutant::d1) believe_hostnames();
   if (world().mutant == Mutant::d2) end_backoffs();

@@ -1,7 +1,10 @@
 // Decisions from the view of a class are those of the plugins themselves, whatever happens to the fleet in between.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
+#include <functional>
+#include <limits>
 #include <string>
 
 #include "core/api/pod.h"
@@ -54,7 +57,7 @@ class ClassViewsTest : public BothWays {
 };
 
 TEST_F(ClassViewsTest, BeginsOneViewForEachClassHoweverManyThereAre) {
-  ClassViews views;
+  ClassViews views(kSchedulingCacheBytes);
   in_turn(views, 1000, 3);
   EXPECT_EQ(views.begun(), 1000u);
   EXPECT_EQ(views.size(), 1000u);
@@ -64,8 +67,23 @@ TEST_F(ClassViewsTest, KeepsItsViewsWithinTheMemoryItIsGiven) {
   ClassViews views(100'000);
   in_turn(views, 200, 3);
   decide(views, 0);  // the bound is kept before a pod, not after it
-  EXPECT_LE(views.bytes(), 110'000u);
+  EXPECT_LE(views.kept_bytes(), 110'000u);
   EXPECT_GT(views.size(), 10u);
+}
+
+TEST_F(ClassViewsTest, GivesUpViewsAtOnceWhenLessMemoryIsLeft) {
+  ClassViews views(kSchedulingCacheBytes);
+  in_turn(views, 100, 2);
+  EXPECT_EQ(views.size(), 100u);
+  const std::size_t all = views.kept_bytes();
+  views.keep_at_most(all / 2);
+  EXPECT_LE(views.kept_bytes(), all / 2);
+  EXPECT_GT(views.kept_bytes(), all / 3);
+  views.keep_at_most(0);
+  EXPECT_EQ(views.size(), 1u);
+  views.keep_at_most(kSchedulingCacheBytes);
+  in_turn(views, 100, 1);
+  EXPECT_EQ(views.size(), 100u);
 }
 
 TEST_F(ClassViewsTest, LetsMoreClassesThanFitInTurnUseWhatFits) {
@@ -179,6 +197,35 @@ TEST_F(ClassViewTest, DeclinesWeightsThatFourBytesCannotHold) {
   EXPECT_GT(declined[declined::kTotals], rounds(50));
 }
 
+// Scores before normalize() from the least to the greatest that four bytes hold.
+class WideScore final : public ScorePlugin, public NormalizeScorePlugin {
+ public:
+  std::string_view name() const override { return "WideScore"; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
+  Status score(CycleState&, const Pod&, const NodeInfo& node, std::int64_t& score) override {
+    const std::int64_t least = std::numeric_limits<std::int32_t>::min();
+    const std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    score = std::array{least, most, most - 1, std::int64_t{0}}[std::hash<std::string>()(node.name()) % 4];
+    return {};
+  }
+  Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& scores) override {
+    for (NodeScore& each : scores) each.score = each.score > 0 ? 90 : each.score == 0 ? 40 : 10;
+    return {};
+  }
+};
+
+// On processors of 32 bits the span of such scores is one more than a size can be.
+TEST_F(ClassViewTest, DecidesAsThePluginsWithScoresAsFarApartAsFourBytesAllow) {
+  Registry registry = in_tree_registry();
+  const auto make = [](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<WideScore>()); };
+  ASSERT_TRUE(registry.add("WideScore", make).is_success());
+  Profile profile = default_profile();
+  profile.enable("WideScore");
+  make_framework(registry, profile);
+  play(17, 40, 400);
+  EXPECT_GT(from_view, rounds(50));
+}
+
 TEST_F(ClassViewTest, DecidesAsThePluginsForManyClassesInTurn) {
   classes = 200;
   play(17, 120, 2500);
@@ -191,6 +238,43 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereTheViewsOfManyClassesDoNotFit) {
   drawn_path = std::make_unique<ClassViews>(60'000);
   play(18, 60, 1500);
   EXPECT_GT(from_view, rounds(500));
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsWithMemoryForOneViewAlone) {
+  classes = 20;
+  fast_path = make_fast_path(0);
+  drawn_path = make_fast_path(0);
+  play(23, 50, 800);
+  EXPECT_GT(from_view, rounds(200));
+}
+
+// The bound changes between decisions, as where the memory of a gateway gets short and is free again.
+class ShortOfMemory : public ClassViewTest {
+ protected:
+  void change_promises() override {
+    ClassViewTest::change_promises();
+    for (NodeEvaluator* each : {fast_path.get(), drawn_path.get()}) {
+      const std::size_t before = each->kept_bytes();
+      each->keep_at_most(random.chance(1, 3) ? 0 : random.below(200'000));
+      given_up += before > each->kept_bytes() ? 1 : 0;
+    }
+  }
+  int given_up = 0;
+};
+
+TEST_F(ShortOfMemory, DecidesAsThePlugins) {
+  changes_promises = true;
+  classes = 20;
+  play(24, 50, 800);
+  EXPECT_GT(from_view, rounds(100));
+  EXPECT_GT(given_up, rounds(200));
+}
+
+TEST_F(ShortOfMemory, PreemptsAsThePlugins) {
+  preempts = true;
+  play(25, 30, 1200);
+  EXPECT_GT(preempted, rounds(30));
+  EXPECT_GT(given_up, rounds(100));
 }
 
 // As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED; BERTH_CLASSES workloads.

@@ -99,6 +99,20 @@ void compare(Ranks& ranks, const Listed& listed, Random& random, std::size_t nod
 }
 
 // Sizes around a block, a block of blocks, and a group that is listed; from one group to many.
+// A group's number and a score share a word.
+TEST(Ranks, GiveNoGroupBeyondTheLastNumber) {
+  Ranks ranks;
+  ranks.reset(1);
+  for (Ranks::Number number = 0; number < Ranks::kMostGroups; ++number) {
+    ASSERT_EQ(ranks.group({std::int64_t{number}}), number);
+  }
+  EXPECT_EQ(ranks.group({std::int64_t{Ranks::kMostGroups}}), Ranks::kNone);
+  EXPECT_EQ(ranks.group({7}), 7u);
+  ranks.put(0, Ranks::kMostGroups - 1, static_cast<Ranks::Score>(Ranks::kMostScore));
+  EXPECT_EQ(ranks.group_of(0), Ranks::kMostGroups - 1);
+  EXPECT_EQ(ranks.score_of(0), Ranks::kMostScore);
+}
+
 TEST(Ranks, AnswerAsListsOfAllNodesWhateverChanges) {
   Random random(1);
   for (const std::size_t size : {3u, 64u, 65u, 300u, 1000u, 4096u, 5000u}) {
@@ -113,8 +127,8 @@ TEST(Ranks, AnswerAsListsOfAllNodesWhateverChanges) {
       for (std::size_t index = 0; index < nodes && !from_nothing; ++index) {
         const auto key = static_cast<std::int64_t>(random.below(keys));
         const Ranks::Number number = ranks.group({key});
-        if (keys > 1) groups[index] = number;
         if (random.chance(1, 5)) continue;
+        if (keys > 1) groups[index] = number;
         scores[index] = static_cast<Ranks::Score>(random.below(4));
         listed.at[static_cast<Ranks::Index>(index)] = {key, scores[index]};
       }

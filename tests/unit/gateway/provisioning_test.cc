@@ -140,9 +140,9 @@ TEST_F(GatewayProvisioning, AListingCostsALookAtWhatItsOwnNodeHas) {
   const auto cost = [&] {
     receive(topics.node_presence("n1"),
             R"({"incarnation":"i1","session":")" + std::to_string(session++) + R"(","online":true})");
-    const std::uint64_t before = gateway->provisioned_volumes().looked_at();
+    const std::uint64_t before = gateway->orphan_volumes().provisioned().looked_at();
     list({"pvc-old"});
-    return gateway->provisioned_volumes().looked_at() - before;
+    return gateway->orphan_volumes().provisioned().looked_at() - before;
   };
   const std::uint64_t alone = cost();
   EXPECT_GT(alone, 0u);

@@ -255,7 +255,7 @@ TEST_F(StoreWatchTest, AnOrderThatWentBackSinceTheCopyStands) {
   settle();
   const MemoryStore copy = store;
   const std::string lost = store_id();
-  const std::uint64_t orders = gateway->past_orders().newest();
+  const std::uint64_t orders = gateway->mirror().past().newest();
   ASSERT_GT(orders, 0u);
   restart();
   for (const bool is_marked : {false, true}) {

@@ -79,6 +79,7 @@ takeover_after_seconds: 45
 same_name: ask
 flash_bytes_per_day: 2Gi
 memory_limit_bytes: 96Mi
+scheduling_cache_bytes: 3Mi
 log: {level: debug, format: json}
 )");
   ASSERT_TRUE(settings) << settings.error().message();
@@ -106,6 +107,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->same_name, SameName::ask);
   EXPECT_EQ(settings->flash_bytes_per_day, 2ull << 30);
   EXPECT_EQ(settings->memory_limit_bytes, 96ull << 20);
+  EXPECT_EQ(settings->scheduling_cache_bytes, 3ull << 20);
   EXPECT_EQ(settings->node_limits.cpu, Quantity::from_milli(2500));
   EXPECT_EQ(settings->node_limits.memory, Quantity(std::int64_t{8} << 30));
   EXPECT_EQ(settings->node_limits.pods, Quantity(20));
@@ -178,6 +180,8 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
       {"known_nodes: [a, a]\n", "b.yaml:1:18: known_nodes[1]: duplicate node a; list each node once"},
       {"known_nodes: [a, B]\n", "b.yaml:1:18: known_nodes[1]: expected a name"},
       {"scheduler_config: ''\n", "b.yaml:1:1: scheduler_config: expected the path of a file"},
+      {"scheduling_cache_bytes: -1\n",
+       "b.yaml:1:1: scheduling_cache_bytes: must be 0 (one class of pods alone) or more"},
       {"tie_seed: -1\n", "b.yaml:1:1: tie_seed: expected an integer from 0"},
       {"fleet: [\n", "b.yaml:2:1: invalid YAML"},
       {"fleet: a\n---\nfleet: b\n", "b.yaml:3:1: a second document"},

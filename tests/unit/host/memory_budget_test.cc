@@ -33,6 +33,21 @@ TEST(MemoryBudget, IsNeverFullWithoutALimit) { EXPECT_FALSE(MemoryBudget(0).note
 
 TEST(MemoryBudget, IsNeverFullIfMemoryCannotBeMeasured) { EXPECT_FALSE(MemoryBudget(1).note(0)); }
 
+TEST(MemoryBudget, LeavesToACacheWhatIsBelowSevenEighthsOfTheLimit) {
+  const MemoryBudget budget(64 * kMiB);
+  EXPECT_EQ(budget.left_for_cache(40 * kMiB, 0), 16 * kMiB);
+  EXPECT_EQ(budget.left_for_cache(40 * kMiB, 10 * kMiB), 26 * kMiB)
+      << "what the cache has already is not counted twice";
+  EXPECT_EQ(budget.left_for_cache(60 * kMiB, 10 * kMiB), 6 * kMiB) << "it gives up four of its ten";
+  EXPECT_EQ(budget.left_for_cache(60 * kMiB, 0), 0u);
+  EXPECT_EQ(budget.left_for_cache(10 * kMiB, 20 * kMiB), 56 * kMiB) << "what a cache takes is an estimate";
+}
+
+TEST(MemoryBudget, LeavesEverythingToACacheWithoutALimitOrAMeasurement) {
+  EXPECT_EQ(MemoryBudget(0).left_for_cache(kMiB, 0), ~std::uint64_t{0});
+  EXPECT_EQ(MemoryBudget(kMiB).left_for_cache(0, 0), ~std::uint64_t{0});
+}
+
 TEST(ResidentMemory, GrowsWithUseAndFallsWhenTrimmed) {
   const ResidentMemory resident;
   const std::uint64_t before = resident.bytes();

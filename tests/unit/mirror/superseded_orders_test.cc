@@ -86,7 +86,7 @@ class SupersededOrdersTest : public GatewayTest, public ::testing::WithParamInte
     }
     return last;
   }
-  std::vector<SupersededOrders::Named> kept() const { return gateway->superseded_orders().objects(); }
+  std::vector<SupersededOrders::Named> kept() const { return gateway->mirror().superseded().objects(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Links, SupersededOrdersTest, ::testing::Bool(),

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/api/node.h"
+#include "core/random.h"
 #include "plugins/nodeaffinity.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 
 namespace berth {
@@ -108,6 +110,70 @@ TEST(AddedNodeAffinity, IsReportedAsConfigured) {
   const auto plugin = affinity_plugin(kPreferCameras);
   ASSERT_TRUE(plugin.has_value());
   EXPECT_EQ((*plugin)->args(), *Json::parse(kPreferCameras));
+}
+
+Requirement any_requirement(Random& random) {
+  const auto any = [&](std::initializer_list<const char*> of) {
+    return std::string(of.begin()[random.below(of.size())]);
+  };
+  const std::string key = any({"disk", "tier", "level", "missing"});
+  switch (random.below(5)) {
+    case 0: return {key, Requirement::Operator::in, {any({"a", "b", "3"}), any({"a", "none"})}};
+    case 1: return {key, Requirement::Operator::not_in, {any({"a", "b", "5"})}};
+    case 2: return {key, Requirement::Operator::exists, {}};
+    case 3: return {key, Requirement::Operator::does_not_exist, {}};
+    default: return {"level", Requirement::Operator::gt, {any({"2", "4"})}};
+  }
+}
+
+TEST(NodeAffinity, ScoresManyNodesAsItScoresOne) {
+  Random random(1);
+  const auto made = affinity_plugin(kPreferCameras);
+  ASSERT_TRUE(made.has_value());
+  NodeAffinity& plugin = **made;
+  for (int round = 0; round < rounds(300); ++round) {
+    Cache cache;
+    for (int i = 0; i < 40; ++i) {
+      Labels labels;
+      if (random.chance(2, 3)) labels["disk"] = random.chance(1, 2) ? "a" : "b";
+      if (random.chance(1, 2)) labels["tier"] = random.chance(1, 2) ? "a" : "none";
+      if (random.chance(1, 2)) labels["level"] = std::to_string(random.below(7));
+      if (random.chance(1, 4)) labels["camera"] = "";
+      cache.set_node(share(labelled_node("n" + std::to_string(i), labels)));
+    }
+    Snapshot snapshot;
+    cache.update_snapshot(snapshot);
+    Pod pod = make_pod("pod");
+    for (std::uint64_t terms = random.below(4); terms > 0; --terms) {
+      NodeSelectorTerm term;
+      for (std::uint64_t each = random.below(3); each > 0; --each) {
+        term.match_expressions.push_back(any_requirement(random));
+      }
+      pod.affinity->preferred_node_affinity.push_back({static_cast<std::int32_t>(random.below(101)), term});
+    }
+    CycleState state;
+    std::vector<std::int32_t> scores(snapshot.nodes().size(), -1);
+    ASSERT_TRUE(plugin.score_rows(state, pod, snapshot, Rows::all(scores.size()), scores.data()));
+    for (std::size_t index = 0; index < scores.size(); ++index) {
+      std::int64_t one = -1;
+      ASSERT_TRUE(plugin.score(state, pod, *snapshot.nodes()[index], one).is_success());
+      ASSERT_EQ(scores[index], one) << "round " << round << ", " << snapshot.nodes()[index]->name();
+    }
+  }
+}
+
+TEST(NodeAffinity, LeavesTermsAboutNodeNamesToTheNodes) {
+  const auto made = affinity_plugin("{}");
+  ASSERT_TRUE(made.has_value());
+  Cache cache;
+  cache.set_node(share(make_node("n")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  Pod pod = make_pod("pod");
+  pod.affinity->preferred_node_affinity.push_back({5, {{}, {{"metadata.name", Requirement::Operator::in, {"n"}}}}});
+  CycleState state;
+  std::int32_t score = 0;
+  EXPECT_FALSE((*made)->score_rows(state, pod, snapshot, Rows::all(1), &score));
 }
 
 struct WrongAffinity {
