@@ -104,6 +104,7 @@ def test_a_port_that_somebody_listens_at_is_passed_over(address):
     block = PortBlock()
     first, second, third = block.take(3)
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # an earlier server's connections may be in TIME_WAIT
         listener.bind((address, second))
         listener.listen()
         given = block.take(97) + block.take(1) + block.take(1)
