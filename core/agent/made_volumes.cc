@@ -53,14 +53,21 @@ void MadeVolumes::restore(std::map<std::string, MadeVolume> volumes) {
     if (limited.is_success()) continue;
     parts_.log.write(Level::warn, "a volume is not limited", {{"volume", name}, {"why", limited.message()}});
   }
+  for (const auto& [path, name] : without_record()) {
+    parts_.log.write(Level::warn, "this device has no record of what lies in its pool; it is left alone",
+                     {{"path", path}});
+  }
+}
+
+// By path: the name.
+std::map<std::string, std::string> MadeVolumes::without_record() const {
+  std::map<std::string, std::string> found;
   for (const VolumePool& pool : parts_.pools) {
     for (const std::string& name : parts_.directories->list(pool.root)) {
-      if (volumes_.contains(name)) continue;
-      parts_.log.write(Level::warn, "this device has no record of what lies in its pool; it is left alone",
-                       {{"path", path_in(pool, name)}});
-      if (is_valid_name(name) && foreign_.size() < kMaxVolumes) foreign_.emplace(path_in(pool, name), name);
+      if (!volumes_.contains(name) && found.size() < kMaxVolumes) found.emplace(path_in(pool, name), name);
     }
   }
+  return found;
 }
 
 const VolumePool* MadeVolumes::pool_at(const BoundVolume& volume) const {
@@ -100,8 +107,8 @@ Status MadeVolumes::admit(const std::vector<BoundVolume>& volumes, const std::ve
       return Status::unresolvable(what + "this node has no pool of class " + each.make->storage_class + " at " +
                                   each.path);
     }
-    if (known == volumes_.end() && volumes_.size() >= kMaxVolumes) {
-      return Status::unschedulable(what + "this node has made " + std::to_string(kMaxVolumes) + " volumes already");
+    if (known == volumes_.end()) {
+      if (Status room = check_room(each, *pool); !room.is_success()) return room;
     }
     Quantity& taken = used[pool];
     const std::int64_t free = std::max<std::int64_t>(0, pool->capacity.value() - taken.value());
@@ -114,13 +121,23 @@ Status MadeVolumes::admit(const std::vector<BoundVolume>& volumes, const std::ve
   return Status::ok();
 }
 
+// For one more volume, at its path.
+Status MadeVolumes::check_room(const BoundVolume& volume, const VolumePool& pool) const {
+  const std::string what = "volume " + volume.volume + ": ";
+  if (volumes_.size() >= kMaxVolumes) {
+    return Status::unschedulable(what + "this node has made " + std::to_string(kMaxVolumes) + " volumes already");
+  }
+  const Result<bool> free = parts_.directories->is_free(pool.root, volume.volume);
+  if (!free) return Status::unschedulable(what + free.error().message());
+  return *free ? Status::ok() : Status::unschedulable(what + not_made_here(volume.path));
+}
+
 void MadeVolumes::note_admitted(const std::vector<BoundVolume>& volumes, const Epoch& epoch) {
   for (const BoundVolume& each : volumes) {
     if (pool_at(each) == nullptr) continue;
     const auto [found, is_new] = volumes_.try_emplace(each.volume);
     if (is_new) {
       found->second.path = each.path;
-      foreign_.erase(each.path);
       // One without a record was made before the store was lost: it has data.
       found->second.state = each.make ? State::made : State::kept;
     }
@@ -166,10 +183,25 @@ std::string_view MadeVolumes::why_not_removed(const Request& request, const Node
   return request.path.empty() && volume.state != State::made ? "a pod has used it" : "";
 }
 
+// Of an unused volume: whether it is left alone.
+bool MadeVolumes::disown(const Request& request) {
+  const auto known = volumes_.find(request.volume);
+  if (!request.path.empty() || known == volumes_.end() || known->second.state != State::made) return false;
+  const Result<bool> free = parts_.directories->is_free(root_of(known->second), request.volume);
+  if (free && *free) return false;
+  const std::string why = free ? not_made_here(known->second.path) : free.error().message();
+  parts_.log.write(Level::warn, "volume not deleted", {{"volume", request.volume}, {"why", why}});
+  if (!free) return true;
+  parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + request.volume);
+  volumes_.erase(known);
+  return true;
+}
+
 void MadeVolumes::remove(const Request& request, const NodeState& state) {
   if (const std::string_view why = why_not_removed(request, state); !why.empty()) {
     return parts_.log.write(Level::warn, "volume not deleted", {{"volume", request.volume}, {"why", std::string(why)}});
   }
+  if (disown(request)) return;
   const bool is_known = volumes_.contains(request.volume);
   MadeVolume& volume = volumes_[request.volume];
   if (!is_known) volume.path = request.path;
@@ -186,7 +218,6 @@ void MadeVolumes::remove_later(const std::string& volume, Millis delay) {
 }
 
 void MadeVolumes::remove_some(const std::string& volume) {
-  const std::string path = volumes_.at(volume).path;
   const Result<bool> gone = parts_.directories->remove(root_of(volumes_.at(volume)), volume, kEntriesAStep);
   if (!gone) {
     parts_.log.write(Level::warn, "volume not removed yet", {{"volume", volume}, {"error", gone.error().message()}});
@@ -195,7 +226,6 @@ void MadeVolumes::remove_some(const std::string& volume) {
     return remove_later(volume, gone ? kNextStepMs : kAgainMs);
   }
   parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + volume);
-  foreign_.erase(path);
   volumes_.erase(volume);
   const auto asked = asked_.extract(volume);
   if (!asked.empty()) removed_(volume, asked.mapped());
@@ -220,8 +250,8 @@ std::vector<KeptVolume> MadeVolumes::kept(const NodeState& state) const {
     if (volume.state != State::kept || held.contains(name)) continue;
     volumes.push_back({name, volume.path, volume.claim, volume.bytes});
   }
-  for (const auto& [path, name] : foreign_) {
-    if (!volumes_.contains(name)) volumes.push_back({name, path});
+  for (const auto& [path, name] : without_record()) {
+    if (is_valid_name(name)) volumes.push_back({name, path});
   }
   return volumes;
 }

@@ -7,7 +7,8 @@
 //
 // A directory is removed only when the gateway says so: only it knows whether a volume was given to a claim. `made`
 // without a slot is therefore told with each listing; so is `kept`, and what lies in a pool without a record, since the
-// gateway may have lost its own: it shows them, and the operator decides.
+// gateway may have lost its own: it shows them, and the operator decides. A record of `made` is durable before its
+// directory is, so it does not prove that the device made what lies there: only an empty directory goes with it.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +59,7 @@ class MadeVolumes {
 
   // Whether the volumes of a PreBind that lie in pools can be had; unresolvable: never by this agent. `slots`: of the
   // other pods. What else was made the gateway has counted: a volume that it has given up must not fill the pool.
+  // One that is to be made needs a path that is free: what else lies there is somebody's data.
   Status admit(const std::vector<BoundVolume>& volumes, const std::vector<const Slot*>& slots) const;
   // A slot has them from now on; staged with it.
   void note_admitted(const std::vector<BoundVolume>& volumes, const Epoch& epoch);
@@ -67,7 +69,8 @@ class MadeVolumes {
   Status make(const std::vector<BoundVolume>& volumes);
 
   // DeleteVolume. Nothing happens when a slot has it, or a later one has had it, or when it is in no pool; or, without
-  // a path, when a pod has used it.
+  // a path, when a pod has used it, or when its directory is not empty: no pod wrote that, so this device has not made
+  // it, and its record ends.
   void remove(const Request& request, const NodeState& state);
   // Made for slots, none of which is left or came to run.
   std::vector<std::string> unused(const NodeState& state) const;
@@ -75,20 +78,22 @@ class MadeVolumes {
   std::vector<KeptVolume> kept(const NodeState& state) const;
 
  private:
+  Status check_room(const BoundVolume& volume, const VolumePool& pool) const;
+  bool disown(const Request& request);
   std::string_view why_not_removed(const Request& request, const NodeState& state) const;
   const VolumePool* pool_at(const BoundVolume& volume) const;
   std::map<const VolumePool*, Quantity> used_by(const std::vector<const Slot*>& slots,
                                                 const std::vector<BoundVolume>& except) const;
   void save(const std::string& volume);
+  std::map<std::string, std::string> without_record() const;
   void remove_some(const std::string& volume);
   void remove_later(const std::string& volume, Millis delay);
 
   Parts parts_;
   Removed removed_;
-  std::map<std::string, MadeVolume> volumes_;   // by name
-  std::map<std::string, std::string> foreign_;  // by path: the name; directories without a record
-  std::map<std::string, ReplyTo> asked_;        // removals: who is to be told
-  std::map<std::string, Timers::Id> steps_;     // removals: the next step
+  std::map<std::string, MadeVolume> volumes_;  // by name
+  std::map<std::string, ReplyTo> asked_;       // removals: who is to be told
+  std::map<std::string, Timers::Id> steps_;    // removals: the next step
 };
 
 // The volume lies below this pool, under its name.

@@ -9,12 +9,19 @@
 
 namespace berth {
 
+// Why a volume cannot be made at this path.
+inline std::string not_made_here(const std::string& path) {
+  return path + " is there already and not an empty directory, and this device has not made it: move it away";
+}
+
 class PoolDirectories {
  public:
   virtual ~PoolDirectories() = default;
   // Makes the directory `<root>/<volume>`, durably, for at most `bytes` where the file system can limit it. An empty
   // directory of that name will do; the error tells of one that is not, or why none can be made.
   virtual Status make(const std::string& root, const std::string& volume, std::int64_t bytes) = 0;
+  // Nothing, or an empty directory, has the name `<root>/<volume>`. The error tells why that cannot be said.
+  virtual Result<bool> is_free(const std::string& root, const std::string& volume) = 0;
   // Limits one that is there to `bytes` again, where the file system can and it is not: at each start. The error tells
   // why its pods go on without a limit.
   virtual Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) = 0;

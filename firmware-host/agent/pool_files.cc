@@ -180,14 +180,22 @@ std::vector<std::string> PoolFiles::list(const std::string& root) {
 Status PoolFiles::take_empty(int root, const std::string& path, const char* volume, bool is_limited) {
   const Descriptor directory = open_below(root, volume);
   if (!directory || !is_empty(directory.get())) {
-    return Status::error(path +
-                         " is there already and not an empty directory, and this device has not made it: move it away");
+    return Status::error(not_made_here(path));
   }
   if (!is_limited) return Status::ok();
   if (Status given = give_project(quotas_, directory.get(), volume); !given.is_success()) {
     return Status::error(path + ": " + given.message());
   }
   return sync(directory, path);
+}
+
+Result<bool> PoolFiles::is_free(const std::string& root, const std::string& volume) {
+  const Descriptor parent = open_root(root);
+  if (!parent) return failed("pool " + root);
+  const Descriptor directory = open_below(parent.get(), volume.c_str());
+  if (directory) return is_empty(directory.get());
+  if (errno == ENOENT) return true;
+  return errno == ENOTDIR || errno == ELOOP ? Result<bool>(false) : failed(root + "/" + volume);
 }
 
 Status PoolFiles::make(const std::string& root, const std::string& volume, std::int64_t bytes) {

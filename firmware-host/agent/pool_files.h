@@ -25,6 +25,7 @@ class PoolFiles final : public PoolDirectories {
   Status open(std::vector<VolumePool>& pools, const std::vector<PoolQuota>& wanted);
 
   Status make(const std::string& root, const std::string& volume, std::int64_t bytes) override;
+  Result<bool> is_free(const std::string& root, const std::string& volume) override;
   Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) override;
   Result<bool> remove(const std::string& root, const std::string& volume, int entries) override;
   // But for lost+found. What cannot be read is left out.

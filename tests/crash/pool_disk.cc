@@ -190,6 +190,11 @@ Status PoolDisk::make(const std::string& root, const std::string& volume, std::i
   return files_.make(root, volume, bytes);
 }
 
+Result<bool> PoolDisk::is_free(const std::string& root, const std::string& volume) {
+  const Watch watch(*this);
+  return files_.is_free(root, volume);
+}
+
 Status PoolDisk::limit(const std::string& root, const std::string& volume, std::int64_t bytes) {
   const Watch watch(*this);
   return files_.limit(root, volume, bytes);

@@ -42,6 +42,7 @@ class PoolDisk final : public PoolDirectories {
   std::string outside() const { return folder_ + "/outside"; }  // nobody changes anything there
 
   Status make(const std::string& root, const std::string& volume, std::int64_t bytes) override;
+  Result<bool> is_free(const std::string& root, const std::string& volume) override;
   Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) override;
   Result<bool> remove(const std::string& root, const std::string& volume, int entries) override;
   std::vector<std::string> list(const std::string& root) override;

@@ -169,6 +169,7 @@ def test_what_no_record_explains_is_left_alone_and_no_volume_is_made_in_its_plac
     assert "this device has no record of what lies in its pool" in fleet.programs["n1"].output()
     fleet.apply(writing_pod("web", "data"))
     fleet.wait_pending("web", "is there already and not an empty directory")
+    wait_until(lambda: "volume not deleted" in fleet.programs["n1"].output(), "the request to delete the unused volume")
     assert (root / f"pvc-{uid}" / "precious").exists() and (root / "old").exists()
 
 

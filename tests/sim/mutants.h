@@ -29,6 +29,7 @@ enum class Mutant {
   n9,
   n11,
   n11l,
+  n11e,
   p1,
   p2,
   p3,

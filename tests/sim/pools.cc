@@ -53,7 +53,7 @@ Breach find_pool_difference(const Gateway& gateway, const SimDevice& device, boo
   const Records records = device.made_volumes();
   for (const auto& [name, directory] : device.pool().all()) {
     if (Breach breach =
-            find_needless(gateway, node, name, records, directory.is_limited, is_exact, device.has_lost_store())) {
+            find_needless(gateway, node, name, records, directory.is_limited, is_exact, device.may_lack_records())) {
       return breach;
     }
   }

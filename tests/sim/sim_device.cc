@@ -11,15 +11,17 @@ namespace {
 constexpr std::size_t kAnswersKept = 64;
 constexpr std::size_t kMaxDeviceCopies = 4;
 constexpr std::uint64_t kFloodPercent = 90;
+constexpr std::uint64_t kDataPutPercent = 15;
 }  // namespace
 
 SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name)
     : Process(world, name.empty() ? config.node : std::move(name), config.node),
       config_(std::move(config)),
-      pool_([this](std::string_view what) {
-        this->world().note(this->name(), what);
-        ++this->world().counts.faults[std::string(what.substr(0, what.rfind(' ')))];
-      }),
+      pool_({[this](std::string_view what) {
+               this->world().note(this->name(), what);
+               ++this->world().counts.faults[std::string(what.substr(0, what.rfind(' ')))];
+             },
+             [this](const std::string& why) { this->world().misuse(this->name() + ": " + why); }}),
       runtime_(world.clock, world.timers, world.random.next(),
                {[this](std::string_view what) { this->world().note(this->name(), what); },
                 [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
@@ -53,7 +55,7 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   config_.time_floor = time_floor_.get();
   config_.boot_id = "boot-" + name() + "-" + std::to_string(boots_);  // no two machines boot under one id
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
-  cut_pool_ = std::make_unique<CutPool>(pool_, point(), world().mutant != Mutant::n11l);
+  cut_pool_ = std::make_unique<CutPool>(pool_, point(), world().mutant);
   config_.pool_directories = cut_pool_.get();
   agent_ =
       std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
@@ -201,9 +203,27 @@ void SimDevice::on_request(const Request& request, bool alone) {
       ++world().counts.faults[request.time > kBuilt + kYearsAhead ? "wrong time told" : "time told"];
     if (hears && world().witness.device_told(name(), request, flash().next_position())) is_told_ = true;
   }
+  if (request.type == RequestType::delete_volume && !request.path.empty()) pool_.order_removal(request.volume);
+  if (request.type == RequestType::pre_bind) put_data(request);
   if (!alone) return;
   world().witness.before_device_message(name(), request, agent_->is_ready());
   if (world().sabotage == Sabotage::s6 && request.type == RequestType::release) repeated_ = request;
+}
+
+void SimDevice::put_data(const Request& pre_bind) {
+  for (const BoundVolume& each : pre_bind.volumes) {
+    if (!each.make || pool_.has(each.volume) || !world().chance(kDataPutPercent)) continue;
+    pool_.put(each.volume);
+    put_in_.insert(each.volume);
+  }
+}
+
+void SimDevice::take_data_away() {
+  const auto& volumes = world().witness.gateway().volumes;
+  const std::map<std::string, MadeVolume> records = made_volumes();
+  for (const std::string& volume : put_in_) {
+    if (!volumes.contains(volume) && !records.contains(volume)) pool_.take_away(volume);
+  }
 }
 
 void SimDevice::flood_listing(const Request& list) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,14 +50,18 @@ class SimDevice final : public Process {
   SimRuntime& runtime() { return runtime_; }
   const SimOutput& output() const { return output_; }
   const SimPool& pool() const { return pool_; }
+  // Somebody has put data into its pool, and takes it away again where it has not become a volume.
+  void take_data_away();
   // As on flash.
   std::map<std::string, MadeVolume> made_volumes() const;
-  // Its store was lost, or an older copy, at some time: it may have no record of what lies in its pool.
-  bool has_lost_store() const { return has_lost_store_; }
+  // It may have no record of what lies in its pool: its store was lost, or an older copy, at some time, or somebody has
+  // put data there.
+  bool may_lack_records() const { return has_lost_store_ || !put_in_.empty(); }
 
  private:
   void forget_at_start() override;
   void on_request(const Request& request, bool alone);
+  void put_data(const Request& pre_bind);
   void flood_listing(const Request& list);
   Request misread_request(const Request& request);
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
@@ -95,8 +100,9 @@ class SimDevice final : public Process {
   std::map<std::string, std::string> last_slots_;  // sabotage FINAL: earlier slots, by uid
   std::uint64_t floods_ = 0;                       // of a lying device
   bool has_lost_store_ = false;
-  std::string incarnation_;  // as last on flash
-  bool is_told_ = false;     // in this turn, that its store is an older copy
+  std::set<std::string> put_in_;  // the volumes at whose path somebody has put data
+  std::string incarnation_;       // as last on flash
+  bool is_told_ = false;          // in this turn, that its store is an older copy
   int boots_ = 0;
   Millis started_at_ = 0;  // on the machine's clock
 };

@@ -404,6 +404,7 @@ void World::stop_faults() {
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
                                   .undo_is_a_lie = plan_.sabotage == Sabotage::held});
     device->set_refusing(false);
+    device->take_data_away();
     device->boot();
   }
   twins_.end_storm();

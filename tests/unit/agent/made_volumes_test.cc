@@ -13,8 +13,13 @@ class FakeDirectories final : public PoolDirectories {
   Status make(const std::string& root, const std::string& volume, std::int64_t) override {
     runtime_.calls.push_back("make " + root + "/" + volume);
     if (!error.empty()) return Status::error(error);
+    if (full.contains(volume)) return Status::error(not_made_here(root + "/" + volume));
     there.insert(volume);
     return Status::ok();
+  }
+  Result<bool> is_free(const std::string&, const std::string& volume) override {
+    if (!unreadable.empty()) return Status::error(unreadable);
+    return !full.contains(volume);
   }
   Status limit(const std::string& root, const std::string& volume, std::int64_t bytes) override {
     limits.push_back(root + "/" + volume + " " + std::to_string(bytes >> 20) + "Mi");
@@ -29,8 +34,10 @@ class FakeDirectories final : public PoolDirectories {
   }
   std::vector<std::string> list(const std::string&) override { return {there.begin(), there.end()}; }
   std::set<std::string> there;
+  std::set<std::string> full;       // of them: somebody has put data there
   std::vector<std::string> limits;  // that a start has set again
   std::string error;
+  std::string unreadable;
   int steps = 0;  // more than one that the next removal takes
 
  private:
@@ -136,6 +143,51 @@ TEST_F(AgentVolumes, OneThatCannotBeMadeIsRefusedAndMayBeAskedForAgain) {
   EXPECT_EQ(answers[0].reason, "cannot prepare: volume pvc-1: Read-only file system");
   EXPECT_EQ(answers[0].refusals, "");
   EXPECT_EQ(durable_slot(), "none");
+}
+
+TEST_F(AgentVolumes, SomebodysDataAtThePathOfAVolumeIsRefusedWithoutAWriteAndTold) {
+  boot();
+  directories.there = directories.full = {"pvc-1"};
+  pre_bind(volume());
+  EXPECT_EQ(reason(),
+            "volume pvc-1: /pool/pvc-1 is there already and not an empty directory, and this device has not made it: "
+            "move it away");
+  EXPECT_EQ(record(), "");
+  EXPECT_EQ(kept(), (std::vector<KeptVolume>{{"pvc-1", "/pool/pvc-1"}})) << "found since the start";
+  delete_volume("pvc-1", 9, false);
+  EXPECT_EQ(take_calls(), Texts{});
+  directories.there = directories.full = {};
+  EXPECT_EQ(kept(), std::vector<KeptVolume>{}) << "somebody has moved it away";
+  pre_bind(volume(), "u2", 10);
+  EXPECT_EQ(take_calls(), (Texts{"make /pool/pvc-1", "prepare u2/1.10"}));
+}
+
+// The record is durable before the directory is made, so that it proves nothing of what lies there.
+TEST_F(AgentVolumes, SomebodysDataIsNotRemovedWithAVolumeThatWasRecordedAndNeverUsed) {
+  boot();
+  pre_bind(volume());
+  pass(30'000);
+  ASSERT_EQ(durable_slot(), "none") << "N5";
+  directories.full = {"pvc-1"};
+  take_calls();
+  delete_volume("pvc-1", 9, false);
+  EXPECT_EQ(take_calls(), Texts{});
+  EXPECT_EQ(record(), "");
+  EXPECT_EQ(unused(), Texts{});
+  EXPECT_EQ(kept(), (std::vector<KeptVolume>{{"pvc-1", "/pool/pvc-1"}}));
+  delete_volume("pvc-1", 10);
+  EXPECT_EQ(take_calls(), Texts{"remove /pool/pvc-1"}) << "the operator says so";
+}
+
+TEST_F(AgentVolumes, AnUnusedVolumeThatCannotBeLookedAtStaysRecorded) {
+  boot();
+  pre_bind(volume());
+  pass(30'000);
+  directories.unreadable = "pool /pool: No such file or directory";
+  take_calls();
+  delete_volume("pvc-1", 9, false);
+  EXPECT_EQ(take_calls(), Texts{});
+  EXPECT_EQ(unused(), Texts{"pvc-1"});
 }
 
 TEST_F(AgentVolumes, TheEndOfASlotRemovesNothingButIsTold) {

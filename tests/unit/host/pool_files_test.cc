@@ -45,8 +45,15 @@ TEST_F(PoolFilesTest, AVolumeIsADirectoryThatOnlyTheAgentsUserMayEnter) {
   ASSERT_EQ(stat((root_ + "/pvc-1").c_str(), &found), 0);
   EXPECT_TRUE(S_ISDIR(found.st_mode));
   EXPECT_EQ(found.st_mode & 0777, 0700u);
+  EXPECT_TRUE(*pools_.is_free(root_, "pvc-1"));
   EXPECT_TRUE(pools_.make(root_, "pvc-1", 1).is_success()) << "an empty one will do";
   EXPECT_EQ(pools_.list(root_), std::vector<std::string>{"pvc-1"});
+}
+
+TEST_F(PoolFilesTest, APathIsFreeUnlessItCannotBeLookedAt) {
+  EXPECT_TRUE(*pools_.is_free(root_, "pvc-1"));
+  EXPECT_EQ(pools_.is_free(root_ + "/unmounted", "pvc-1").error().message(),
+            "pool " + root_ + "/unmounted: No such file or directory");
 }
 
 TEST_F(PoolFilesTest, WhatIsThereAlreadyIsNotTaken) {
@@ -56,6 +63,7 @@ TEST_F(PoolFilesTest, WhatIsThereAlreadyIsNotTaken) {
   fs::create_directories(folder_ + "/elsewhere");
   fs::create_symlink(folder_ + "/elsewhere", root_ + "/link");
   for (const char* name : {"full", "file", "link"}) {
+    EXPECT_FALSE(*pools_.is_free(root_, name)) << name;
     const Status made = pools_.make(root_, name, 1);
     EXPECT_NE(made.message().find("is there already and not an empty directory"), std::string::npos) << made.message();
   }
