@@ -52,7 +52,9 @@ Json Api::adopt_volume(const std::string& name, const std::string& node) {
   if (Status kept = placement_.orphan_volumes().keep(found.front(), "Retain"); !kept.is_success()) {
     return api_failure(kept.message());
   }
-  return api_success().set("result", "adopted, Released").set("key", name).set("warnings", Json::array());
+  placement_.volumes().join_halves(Kind::persistent_volume, name);
+  const std::string phase = context_.objects.volume(name)->phase;
+  return api_success().set("result", "adopted, " + phase).set("key", name).set("warnings", Json::array());
 }
 
 Json Api::end_adopt_mode() {

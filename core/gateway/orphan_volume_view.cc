@@ -22,7 +22,7 @@ std::string StatusView::orphan_volumes_of(const std::string& node) const {
          ", or remove with berthctl delete pv NAME";
 }
 
-Json StatusView::orphan_view(const OrphanVolumes::Orphan& orphan) {
+Json StatusView::orphan_view(const OrphanVolumes::Orphan& orphan) const {
   const KeptVolume& kept = orphan.volume;
   Json spec = Json::object();
   if (kept.bytes > 0) spec.set("capacity", Json(Json::Object{{"storage", Json(Quantity(kept.bytes).to_text())}}));
@@ -31,9 +31,11 @@ Json StatusView::orphan_view(const OrphanVolumes::Orphan& orphan) {
   Json status = Json::object();
   status.set("phase", "Orphan").set("nodeName", orphan.node);
   if (!kept.claim.empty()) status.set("claim", kept.claim);
+  const std::string claim = placement_.orphan_volumes().claim_of(kept.volume);
   status.set("message", "a directory of node " + orphan.node +
-                            " that has been used, and no PersistentVolume names it: keep it with berthctl adopt pv, or "
-                            "remove it with delete");
+                            " that has been used, and no PersistentVolume names it: " +
+                            (claim.empty() ? "keep it with berthctl adopt pv, or remove it with delete"
+                                           : "claim " + claim + " is bound to it, and gets it with berthctl adopt pv"));
   Json volume = Json::object();
   volume.set("apiVersion", "v1").set("kind", "PersistentVolume");
   volume.set("metadata", Json(Json::Object{{"name", Json(kept.volume)}}));

@@ -18,7 +18,7 @@ class StatusView {
   // A workload without an object, shown as a pod; null: there is none. `orphan`: its key in the release list.
   Json orphan_view(const std::string& orphan) const;
   // A directory without a volume, shown as one.
-  static Json orphan_view(const OrphanVolumes::Orphan& orphan);
+  Json orphan_view(const OrphanVolumes::Orphan& orphan) const;
   // The status alone; null: no such object.
   Json status_of(Kind kind, const std::string& key) const;
   // That as it is published: without what only those who ask need.

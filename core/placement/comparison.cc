@@ -48,7 +48,10 @@ void Comparison::take_slots(const Answer& answer) {
   if (compare(answer.node, slots, answer.incarnation)) {
     parts_.nodes.note_unexplained(answer.node, unexplained);
     parts_.provisioned.reclaim(answer.node);
-    parts_.orphan_volumes.take_listing(answer.node, listed->kept_volumes);
+    parts_.orphan_volumes.take_listing(answer.node, *listed);
+    if (parts_.orphan_volumes.has_left_volume(answer.node, listed->ended)) {
+      parts_.listings.start(answer.node, Floor::leave);
+    }
     return parts_.adopt_mode.note_answered(answer.node);
   }
   parts_.listings.start_later(answer.node);

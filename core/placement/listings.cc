@@ -1,6 +1,10 @@
 #include "core/placement/listings.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "core/placement/retired.h"
 
 namespace berth {
 
@@ -16,18 +20,20 @@ Listings::Listings(const PlacementContext& context, RequestSender& sender)
 
 Listings::~Listings() { clear(); }
 
-void Listings::start(const std::string& node) {
+void Listings::start(const std::string& node, Floor floor) {
   if (!context_.mirror.barrier().is_link_up() || !context_.options.hold.empty()) return;
   Listing& listing = open_[node];
   context_.timers.cancel(listing.resend);
   listing = Listing{};
   listing.id = ++last_id_;
+  listing.floor = floor;
   ask_page(node);
 }
 
 void Listings::start_later(const std::string& node) {
   Listing& listing = open_[node];
   listing.id = ++last_id_;
+  listing.floor = Floor::raise;
   sender_.arm_resend(listing.resend, listing.resends, [this, node] {
     open_.at(node).resend = 0;
     ask_page(node);
@@ -47,7 +53,7 @@ void Listings::ask_page(const std::string& node) {
     request.seen_incarnation = device->incarnation;
     request.seen = runs_.to_tell(node, device->incarnation).value_or(Epoch{});
   }
-  sender_.send(node, std::move(request));
+  sender_.send(node, std::move(request), {}, floor_for(node));
   sender_.arm_resend(listing.resend, listing.resends, [this, node] {
     open_.at(node).resend = 0;
     ask_page(node);
@@ -58,6 +64,12 @@ void Listings::ask_page(const std::string& node) {
 bool Listings::asks_for_report(const std::string& node) const {
   const DeviceNode* device = context_.nodes.find(node);
   return device == nullptr || device->facts.is_null() || !device->facts_current || status_lost_.contains(node);
+}
+
+// P8, P9: what is known of such a node ends with a listing that was asked for with a floor above all of it.
+Floor Listings::floor_for(const std::string& node) const {
+  const bool is_waited_for = context_.identity->adopting || is_retired(*context_.identity, context_.nodes, node);
+  return is_waited_for ? Floor::raise : open_.at(node).floor;
 }
 
 bool Listings::is_page_of_open(const Answer& answer) const {
@@ -78,7 +90,7 @@ std::optional<Listed> Listings::add_page(const Answer& answer) {
     return std::nullopt;
   }
   if (answer.page == 0) listing.pages.clear();  // the device began again
-  listing.pages[answer.page] = {answer.slots, answer.kept_volumes};
+  listing.pages[answer.page] = {answer.slots, answer.kept_volumes, {}};
   listing.resends = 0;
   std::size_t listed = 0;
   for (const auto& [page, part] : listing.pages) listed += part.slots.size();
@@ -91,7 +103,10 @@ std::optional<Listed> Listings::add_page(const Answer& answer) {
     all.slots.insert(all.slots.end(), part.slots.begin(), part.slots.end());
     all.kept_volumes.insert(all.kept_volumes.end(), part.kept_volumes.begin(), part.kept_volumes.end());
   }
-  std::erase_if(all.slots, [&](const SlotReport& slot) { return listing.ended.contains(slot.epoch); });
+  const auto ended = std::stable_partition(all.slots.begin(), all.slots.end(),
+                                           [&](const SlotReport& slot) { return !listing.ended.contains(slot.epoch); });
+  std::move(ended, all.slots.end(), std::back_inserter(all.ended));
+  all.slots.erase(ended, all.slots.end());
   std::erase_if(all.kept_volumes, [&](const KeptVolume& each) { return listing.deleted.contains(each.volume); });
   context_.timers.cancel(listing.resend);
   open_.erase(found);

@@ -17,6 +17,7 @@ namespace berth {
 struct Listed {
   std::vector<SlotReport> slots;
   std::vector<KeptVolume> kept_volumes;
+  std::vector<SlotReport> ended;  // listed, and ended since by the node's own answer
 };
 
 class Listings {
@@ -28,8 +29,9 @@ class Listings {
   Listings& operator=(const Listings&) = delete;
 
   // Asks the node for all its slots, from the first page on; what it had sent of an open listing no longer counts.
-  // No effect without a link, or while the gateway holds still (GatewayOptions::hold).
-  void start(const std::string& node);
+  // No effect without a link, or while the gateway holds still (GatewayOptions::hold). Floor::leave is for a look that
+  // nothing waits for; where adopt mode or a forgotten node needs the floor, it is raised all the same.
+  void start(const std::string& node, Floor floor = Floor::raise);
   // Likewise, but after the first delay of a resend.
   void start_later(const std::string& node);
   bool is_open(const std::string& node) const { return open_.contains(node); }
@@ -61,10 +63,12 @@ class Listings {
     std::set<std::string> deleted;  // volumes, likewise
     Timers::Id resend = 0;
     int resends = 0;
+    Floor floor = Floor::raise;
   };
 
   void ask_page(const std::string& node);
   bool asks_for_report(const std::string& node) const;
+  Floor floor_for(const std::string& node) const;
 
   const PlacementContext& context_;
   RequestSender& sender_;

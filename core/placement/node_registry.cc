@@ -85,7 +85,7 @@ Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const J
   if (const Json* sequence = payload.find("sequence"); sequence != nullptr) {
     answer.sequence = Nodes::number(*sequence);
   }
-  parts_.sender.send(node, std::move(answer));
+  parts_.sender.send(node, std::move(answer), {}, Floor::leave);
   return change;
 }
 
@@ -174,7 +174,7 @@ void NodeRegistry::compare_periodically() {
       continue;
     last = now;
     note_certificate(name);
-    if (!parts_.listings.is_open(name)) parts_.listings.start(name);
+    if (!parts_.listings.is_open(name)) parts_.listings.start(name, Floor::leave);
   }
 }
 

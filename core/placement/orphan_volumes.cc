@@ -8,7 +8,12 @@
 
 namespace berth {
 
-void OrphanVolumes::take_listing(const std::string& node, const std::vector<KeptVolume>& volumes) {
+void OrphanVolumes::take_listing(const std::string& node, const Listed& listed) {
+  holds_.erase(node);
+  for (const SlotReport& slot : listed.slots) {
+    if (has_left_volume(node, {slot})) holds_[node].insert(slot.epoch);
+  }
+  const std::vector<KeptVolume>& volumes = listed.kept_volumes;
   if (volumes.empty() && !told_.contains(node)) return;
   // Most have an object. Beyond the limit they are seen once the operator has decided on others.
   Volumes told;
@@ -24,7 +29,23 @@ void OrphanVolumes::adopt_mode_ended() {
   for (const auto& [node, volumes] : told_) review(node);
 }
 
+bool OrphanVolumes::note_ended(const std::string& node, const Epoch& epoch) {
+  const auto found = holds_.find(node);
+  return found != holds_.end() && found->second.erase(epoch) > 0;
+}
+
+bool OrphanVolumes::has_left_volume(const std::string& node, const std::vector<SlotReport>& slots) const {
+  for (const SlotReport& slot : slots) {
+    for (const BoundVolume& each : slot.volumes) {
+      const KeptVolume volume{each.volume, each.path};
+      if (!has_object(node, volume) && !class_of(node, volume).empty()) return true;
+    }
+  }
+  return false;
+}
+
 void OrphanVolumes::forget(const std::string& node) {
+  holds_.erase(node);
   told_.erase(node);
   orphans_.erase(node);
 }
@@ -51,17 +72,18 @@ bool OrphanVolumes::has_object(const std::string& node, const KeptVolume& volume
   return known != nullptr && known->local_path == volume.path && (maker_of(*known).empty() || maker_of(*known) == node);
 }
 
-// A claim that is bound to it waits for its object to come back; unless another node has made it again.
-bool OrphanVolumes::has_claim(const std::string& volume) const {
-  if (context_.objects.volume(volume) != nullptr) return false;
+// Not with an object, which another node has made again.
+std::string OrphanVolumes::claim_of(const std::string& volume) const {
+  if (context_.objects.volume(volume) != nullptr) return {};
   const auto& claims = context_.objects.all<PersistentVolumeClaim>();
-  return std::any_of(claims.begin(), claims.end(),
-                     [&volume](const auto& claim) { return claim.second->volume_name == volume; });
+  const auto found = std::find_if(claims.begin(), claims.end(),
+                                  [&volume](const auto& claim) { return claim.second->volume_name == volume; });
+  return found == claims.end() ? std::string() : found->first;
 }
 
 bool OrphanVolumes::is_orphan(const std::string& node, const KeptVolume& volume) const {
   return !context_.identity->adopting && !class_of(node, volume).empty() && !has_object(node, volume) &&
-         !provisioned_.is_named(node, volume.volume) && !has_claim(volume.volume);
+         !provisioned_.is_named(node, volume.volume);
 }
 
 void OrphanVolumes::review(const std::string& node) {
@@ -124,8 +146,14 @@ Status OrphanVolumes::keep(const Orphan& orphan, const std::string& reclaim_poli
   if (!is_orphan(orphan.node, orphan.volume)) {
     return Status::error("PersistentVolume \"" + name + "\" is in use on node " + orphan.node + " by now");
   }
+  const std::string claim = claim_of(name);
+  if (!claim.empty() && reclaim_policy == "Delete") {
+    return Status::error("PersistentVolume \"" + name + "\" has the data of claim " + claim +
+                         ", which is bound to it: keep it with berthctl adopt pv, or delete the claim first");
+  }
   if (Status capacity = context_.admission.capacity(); !capacity.is_success()) return capacity;
-  provisioned_.add_released(orphan.node, orphan.storage_class, orphan.volume, reclaim_policy);
+  provisioned_.add_found(orphan.node, orphan.storage_class, orphan.volume, reclaim_policy,
+                         claim.empty() ? "Released" : "Available");
   const auto found = orphans_.find(orphan.node);
   found->second.erase(name);
   if (found->second.empty()) orphans_.erase(found);

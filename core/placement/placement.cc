@@ -109,7 +109,11 @@ void Placement::take_answer(Answer answer) {
   const bool is_doubtful =
       answer.type == AnswerType::hello && !twins_.is_over(answer.node, answer.to_incarnation, answer.incarnation);
   if (is_doubtful) return;
-  if (lifecycle_.take_answer(answer) || releases_.take_answer(answer)) return;
+  if (lifecycle_.take_answer(answer) || releases_.take_answer(answer)) {
+    const bool has_ended = answer.type == AnswerType::released;
+    if (has_ended && orphan_volumes_->note_ended(answer.node, answer.epoch)) listings_.start(answer.node, Floor::leave);
+    return;
+  }
   context_.log.write(Level::debug, "answer dropped",
                      {{"node", answer.node}, {"answer", std::string(to_string(answer.type))}, {"pod", answer.uid}});
 }

@@ -90,8 +90,8 @@ void ProvisionedVolumes::add_object(Json manifest) {
 }
 
 // Which claim it belonged to is for people: the claim of that name may be another one by now.
-void ProvisionedVolumes::add_released(const std::string& node, const std::string& storage_class, const KeptVolume& kept,
-                                      const std::string& reclaim_policy) {
+void ProvisionedVolumes::add_found(const std::string& node, const std::string& storage_class, const KeptVolume& kept,
+                                   const std::string& reclaim_policy, const std::string& phase) {
   // The device may have no record of its size, and a volume of none would be refused when it is read again.
   const std::int64_t bytes = std::max<std::int64_t>(kept.bytes, 1);
   Json manifest = manifest_of({kept.volume, node, storage_class, kept.path, Quantity(bytes).to_text(), reclaim_policy,
@@ -99,7 +99,7 @@ void ProvisionedVolumes::add_released(const std::string& node, const std::string
   if (!kept.claim.empty()) {
     manifest.find("metadata")->find("annotations")->set(kMadeForClaim, kept.claim);
   }
-  manifest.set("status", Json(Json::Object{{"phase", Json("Released")}}));
+  manifest.set("status", Json(Json::Object{{"phase", Json(phase)}}));
   add_object(std::move(manifest));
   reclaim_volume(kept.volume);
 }

@@ -45,9 +45,9 @@ class ProvisionedVolumes {
   bool take_answer(const Answer& answer);
   // A row, or an entry of the release list, may have the volume on the node.
   bool is_named(const std::string& node, const std::string& volume) const;
-  // A directory of the node that no object names gets one, Released.
-  void add_released(const std::string& node, const std::string& storage_class, const KeptVolume& kept,
-                    const std::string& reclaim_policy);
+  // A directory of the node that no object names gets one, in phase Released or Available.
+  void add_found(const std::string& node, const std::string& storage_class, const KeptVolume& kept,
+                 const std::string& reclaim_policy, const std::string& phase);
 
  private:
   void add_object(Json manifest);

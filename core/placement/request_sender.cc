@@ -10,11 +10,10 @@ RequestSender::RequestSender(const PlacementContext& context, const LiveEpochs& 
       epochs_(epochs),
       requests_(context.turn, [](const std::vector<Request>& requests) { return encode_all(requests); }) {}
 
-void RequestSender::send(const std::string& node, Request request, std::function<bool()> still_needed) {
+void RequestSender::send(const std::string& node, Request request, std::function<bool()> still_needed, Floor floor) {
   request.gateway = context_.options.gateway;
   request.gateway_id = context_.nodes.id_towards(node, context_.identity->id);
-  // P10: a Heartbeat raises none. A device that has nothing would write a new one at each while others are given pods.
-  if (request.type != RequestType::heartbeat) {
+  if (floor == Floor::raise) {
     request.floor = epochs_.floor_of(node, {request.gateway_id.term, context_.store.next_position()});
   }
   Message message;

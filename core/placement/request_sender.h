@@ -10,14 +10,19 @@
 
 namespace berth {
 
+// P10: whether a request brings the node's present floor, or none (0.0). While other devices are given pods the floor
+// of one without pods rises with each of them, and whenever it hears a higher one it writes.
+enum class Floor { raise, leave };
+
 class RequestSender {
  public:
   // Both outlive it.
   RequestSender(const PlacementContext& context, const LiveEpochs& epochs);
 
-  // Adds who speaks, and the node's floor (P10). `still_needed`, if any, is asked after the commit: what followed in
-  // the same turn may have made the request wrong.
-  void send(const std::string& node, Request request, std::function<bool()> still_needed = {});
+  // Adds who speaks, and the floor. `still_needed`, if any, is asked after the commit: what followed in the same turn
+  // may have made the request wrong.
+  void send(const std::string& node, Request request, std::function<bool()> still_needed = {},
+            Floor floor = Floor::raise);
   // Runs `run` after the next delay: it doubles with `resends`, with a jitter of a quarter, so that a fleet that
   // reconnects does not answer in step. Cancels what `timer` was set to.
   void arm_resend(Timers::Id& timer, int& resends, std::function<void()> run);

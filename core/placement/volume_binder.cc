@@ -197,8 +197,9 @@ void VolumeBinder::disprove_promises(const std::string& volume, const std::strin
   }
 }
 
-// A claim may come back bound later than its volume, which was free until now; a volume that another claim is bound to
-// stays with that one.
+// A claim may come back bound later than its volume, which was free until now; a volume that was given to another claim
+// stays with that one, or keeps its data for whoever decides about it (upstream: a claim is Lost, not Bound, whose
+// volume refers to another, syncBoundClaim).
 void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
   const Json* status = manifest.find("status");
   const Json* phase = status == nullptr ? nullptr : status->find("phase");
@@ -207,7 +208,8 @@ void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
   if (phase == nullptr || *phase != Json("Bound") || named == nullptr || !named->is_string()) return;  // null: none
   const std::string volume = named->as_string();
   disprove_promises(volume, key);
-  if (!is_taken({key, volume, {}})) return;
+  const auto known = context_.objects.volume(volume);
+  if (known == nullptr || known->claim_ref.empty() || known->claim_ref == key) return;
   context_.log.write(Level::warn, "a claim arrived bound to another claim's volume; it is unbound now",
                      {{"claim", key}, {"volume", volume}});
   spec->erase("volumeName");

@@ -29,6 +29,21 @@ TEST_F(GatewayTest, AForgottenNodesReleasedVolumeDoesNotUnbindItsFormerClaim) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
 }
 
+// What is in a released volume is the data of the claim that had it.
+TEST_F(GatewayTest, AClaimThatComesBackBoundGetsNoReleasedVolumeOfAnother) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"));
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().volume("n1-d")->phase, "Released");
+  std::string stale = claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})");
+  stale.replace(stale.find(R"("name":"c")"), 10, R"("name":"b")");
+  receive(topics.desired(Kind::persistent_volume_claim, "default/b"), stale);
+  EXPECT_EQ(gateway->objects().claim("default/b")->volume_name, "");
+  EXPECT_EQ(gateway->objects().claim("default/b")->phase, "Pending");
+}
+
 // Its reservation was kept for good, with the volume assumed for a claim that no longer exists.
 TEST_F(GatewayTest, AClaimOfAPodDeletedWhileItWasBoundGetsAnotherVolumeOnceItIsAppliedAgain) {
   start_connected();

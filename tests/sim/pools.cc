@@ -17,12 +17,19 @@ constexpr char kUnseen[] = ", which no object names, and the operator is not tol
 bool is_shown(const Gateway& gateway, const std::string& node, const std::string& volume) {
   const DeviceNode* device = gateway.nodes().all().contains(node) ? &gateway.nodes().all().at(node) : nullptr;
   if (device == nullptr || !device->reachable || device->node == nullptr || gateway.identity().adopting) return true;
-  for (const auto& [key, claim] : gateway.objects().all<PersistentVolumeClaim>()) {
-    if (claim->volume_name == volume) return true;  // it waits for the volume to come back
-  }
   const std::vector<OrphanVolumes::Orphan> orphans = gateway.orphan_volumes().of(node);
   return std::any_of(orphans.begin(), orphans.end(),
                      [&volume](const OrphanVolumes::Orphan& each) { return each.volume.volume == volume; });
+}
+
+// A pod has it, or is about to be bound.
+bool has_row(const Gateway& gateway, const std::string& node, const std::string& volume) {
+  const auto& bindings = gateway.bindings();
+  return std::any_of(bindings.begin(), bindings.end(), [&](const auto& each) {
+    const Row& row = each.second.row;
+    return row.node == node && std::any_of(row.volumes.begin(), row.volumes.end(),
+                                           [&volume](const BoundVolume& bound) { return bound.volume == volume; });
+  });
 }
 
 Breach find_needless(const Gateway& gateway, const std::string& node, const std::string& name, const Records& records,
@@ -36,11 +43,7 @@ Breach find_needless(const Gateway& gateway, const std::string& node, const std:
   if (record->second.state == MadeVolume::State::removing) return what + ", which it was to remove";
   if (record->second.bytes > 0 && !is_limited) return what + ", which is not limited";
   if (has_object) return {};
-  // A row is about to be bound.
-  for (const auto& [uid, binding] : gateway.bindings()) {
-    const std::vector<std::string> made = volumes_to_make(binding.row);
-    if (binding.row.node == node && std::find(made.begin(), made.end(), name) != made.end()) return {};
-  }
+  if (has_row(gateway, node, name)) return {};
   const bool is_used = record->second.state == MadeVolume::State::kept;
   if (!is_used || is_exact) return what + ", and there is no such object";
   return is_shown(gateway, node, name) ? Breach() : Breach(what + kUnseen);

@@ -260,10 +260,12 @@ TEST_F(GatewayTest, AHeartbeatIsAnswered) {
 }
 
 // The floor of a node without pods is the next epoch, and each that a device hears is a write to its flash.
-TEST_F(GatewayTest, HeartbeatsHaveAnIdleDeviceWriteNothingWhileOthersAreGivenPods) {
+TEST_F(GatewayTest, HeartbeatsAndComparisonsHaveAnIdleDeviceWriteNothingWhileOthersAreGivenPods) {
   start_connected();
   device("n1");
   device("n2", "i1", R"({"cpu":"0","memory":"0","pods":"0"})");
+  slots("n1", {});
+  slots("n2", {});
   Epoch highest;
   const auto note_floors = [&] {
     for (const Message& message : transport.sent) {
@@ -281,6 +283,19 @@ TEST_F(GatewayTest, HeartbeatsHaveAnIdleDeviceWriteNothingWhileOthersAreGivenPod
     note_floors();
   }
   EXPECT_EQ(decode_request(transport.sent.back().payload)->type, RequestType::heartbeat);
+  transport.sent.clear();
+  for (Millis passed = 0; passed <= GatewayOptions().compare_ms; passed += 5'000) {
+    advance(5'000);
+    for (const std::string node : {"n1", "n2"}) {
+      receive(topics.node_heartbeat(node), R"({"incarnation":"i1","sequence":"42"})");
+    }
+  }
+  const auto is_list = [&](const Message& message) {
+    const Result<Request> asked = decode_request(message.payload);
+    return message.topic == topics.node_requests("n2") && asked && asked->type == RequestType::list;
+  };
+  EXPECT_TRUE(std::any_of(transport.sent.begin(), transport.sent.end(), is_list));
+  note_floors();
   EXPECT_EQ(highest, before);
 }
 

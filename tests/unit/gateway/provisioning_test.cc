@@ -219,20 +219,63 @@ TEST_F(GatewayOrphanVolumes, AreShownOnceListedAndNeverRemovedByThemselves) {
   EXPECT_EQ(node().find("OrphanVolumes"), std::string::npos) << node();
 }
 
+// Otherwise the device told of the volume at the next comparison.
+TEST_F(GatewayOrphanVolumes, AreShownAsSoonAsTheSlotThatHasThemHasEnded) {
+  begin();
+  run();
+  const SlotReport slot{"u1",
+                        gateway->bindings().at("u1").row.epoch,
+                        SlotState::stopping,
+                        pod("a", "u1"),
+                        {{"default/lost", "pvc-old", "/pool/pvc-old"}}};
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"a"})");
+  answer("n1", AnswerType::released);
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"30","online":true})");
+  slots("n1", {slot});
+  ASSERT_EQ(request("n1")->type, RequestType::release);
+  EXPECT_EQ(volumes().find("Orphan"), std::string::npos) << "a slot has it";
+  answer("n1", AnswerType::released);
+  list({}, {kept()});
+  EXPECT_NE(volumes().find("Orphan"), std::string::npos) << volumes();
+}
+
+// As above; what it says of the volumes is older than the answer.
+TEST_F(GatewayOrphanVolumes, AreShownThoughTheirSlotEndedWhileItsListingWasOnItsWay) {
+  begin();
+  run();
+  const SlotReport slot{"u1",
+                        gateway->bindings().at("u1").row.epoch,
+                        SlotState::stopping,
+                        pod("a", "u1"),
+                        {{"default/lost", "pvc-old", "/pool/pvc-old"}}};
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"a"})");
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"30","online":true})");
+  answer("n1", AnswerType::released);
+  slots("n1", {slot});
+  list({}, {kept()});
+  EXPECT_NE(volumes().find("Orphan"), std::string::npos) << volumes();
+}
+
 TEST_F(GatewayOrphanVolumes, OutsideOfThePoolsAreNotBelieved) {
   begin();
   tell({{"pvc-old", "/srv/pvc-old"}, {"other", "/pool/pvc-old"}});
   EXPECT_EQ(volumes().find("Orphan"), std::string::npos);
 }
 
-TEST_F(GatewayOrphanVolumes, AreNoneThatAClaimIsBoundTo) {
+TEST_F(GatewayOrphanVolumes, ThatAClaimIsBoundToAreShownAndAdoptedForIt) {
   begin();
   apply(
       R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"waits","uid":"c9"},"spec":{"accessModes":)"
       R"(["ReadWriteOnce"],"storageClassName":"fast","volumeName":"pvc-old","resources":{"requests":{"storage":"1Gi"}}}})");
   tell({kept()});
-  EXPECT_EQ(volumes().find("Orphan"), std::string::npos) << volumes();
-  EXPECT_NE(decide("delete").dump().find("not found"), std::string::npos);
+  EXPECT_NE(volumes().find("claim default/waits is bound to it, and gets it with berthctl adopt pv"), std::string::npos)
+      << volumes();
+  EXPECT_NE(decide("delete").dump().find("has the data of claim default/waits"), std::string::npos);
+  EXPECT_EQ(volume(), nullptr);
+  EXPECT_EQ(*decide("adopt").find("result"), Json("adopted, Bound"));
+  EXPECT_EQ(volume()->phase, "Bound");
+  EXPECT_EQ(volume()->claim_ref, "default/waits");
+  EXPECT_EQ(gateway->objects().claim("default/waits")->phase, "Bound");
 }
 
 TEST_F(GatewayOrphanVolumes, AreVolumesAgainThatNobodyGetsWhenAdopted) {
