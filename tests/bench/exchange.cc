@@ -1,6 +1,7 @@
 // The end-to-end cost of the exchange: a real mosquitto, the gateway with SQLite (synchronous=FULL), and devices that
-// answer at once, in one process and one event loop. For comparison, in the same run: plain request/answer pairs over
-// the same broker and connections, and plain fsyncs of groups.
+// answer at once, in one process and one event loop; 20 devices on one connection, and 1,000 on their own. For
+// comparison, in the same run: plain request/answer pairs over the same broker and connections, and plain fsyncs of
+// groups.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,7 +24,7 @@
 #include "storage/sqlite_store.h"
 #include "tests/bench/bare_sync.h"
 #include "tests/bench/counted_link.h"
-#include "tests/bench/ready_device.h"
+#include "tests/bench/exchange_devices.h"
 #include "tests/bench/socket_bytes.h"
 #include "tests/unit/transports/mosquitto_child.h"
 #include "transports/mqtt.h"
@@ -30,12 +32,12 @@
 namespace berth::bench {
 namespace {
 
-constexpr int kNodes = 20;
 constexpr int kRounds = 5;
 constexpr int kGroup = 1000;  // pods applied at once in each round
 constexpr int kPods = kRounds * kGroup;
 constexpr int kPairs = 5000;           // plain pairs before them
 constexpr int kLone = 200;             // pods applied one after another
+constexpr std::size_t kConnectedAtOnce = 50;
 constexpr int kHandlersPerTurn = 128;  // as in firmware-host/loop.h
 
 class SteadyClock final : public Clock {
@@ -68,7 +70,6 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-std::string node_name(int number) { return "node-" + std::to_string(10'000 + number); }
 std::string uid_of(int number) { return "bench-7425-40de-944b-" + std::to_string(100'000'000 + number); }
 
 std::string manifest(int number) {
@@ -78,81 +79,18 @@ std::string manifest(int number) {
          R"({"cpu":"1m","memory":"1Mi"}}}]}})";
 }
 
-// All devices over one connection; also answers the plain pairs.
-class Devices final : public Transport::Handler {
- public:
-  explicit Devices(Transport& link) : link_(link) { link.set_handler(this); }
-
-  void on_link(bool up) override {
-    if (!up) return;
-    link_.subscribe("bare/request", 1);
-    link_.subscribe(topics_.root() + "nodes/+/requests", 1);
-    for (int number = 0; number < kNodes; ++number) {
-      const std::string name = node_name(number);
-      const std::string who = R"({"incarnation":"inc-)" + name + R"(","session":"1",)";
-      publish(
-          topics_.node_state(name),
-          who +
-              R"("bootId":"b","sequence":"1","heartbeatMs":"3600000","allocatable":{"cpu":"64","memory":"64Gi","pods":"2000"}})",
-          true);
-      publish(topics_.node_presence(name), who + R"("online":true})", true);
-    }
-  }
-  void on_message(const Message& message) override {
-    if (message.topic == "bare/request") return publish("bare/answer", message.payload, false);
-    const std::string node(topics_.split(message.topic)[1]);
-    const std::vector<Answer> answers = ready_answers(node, message.payload);
-    for (const Answer& answer : answers) bound += answer.type == AnswerType::bound ? 1 : 0;
-    for (const std::string& payload : encode_all(answers)) publish(topics_.answers("gateway", node), payload, false);
-  }
-  void publish(const std::string& topic, const std::string& payload, bool retain) {
-    Message message;
-    message.topic = topic;
-    message.payload = payload;
-    message.retain = retain;
-    link_.send(message);
-  }
-  std::size_t bound = 0;  // Bound answers so far; a resent Bind counts again
-
- private:
-  Transport& link_;
-  Topics topics_{"default"};
-};
-
-// Sends the plain pairs, a constant number of them at a time.
-class Pairs final : public Transport::Handler {
- public:
-  explicit Pairs(Transport& link) : link_(link) { link.set_handler(this); }
-  void on_link(bool up) override {
-    if (up) link_.subscribe("bare/answer", 1);
-  }
-  void on_message(const Message&) override {
-    ++got;
-    if (sent < total) ask();
-  }
-  void ask() {
-    Message message;
-    message.topic = "bare/request";
-    message.payload = std::string(300, 'x');
-    ++sent;
-    link_.send(message);
-  }
-  int total = 0, sent = 0, got = 0;
-
- private:
-  Transport& link_;
+struct Layout {
+  std::size_t nodes = 0;
+  std::size_t connections = 0;  // of the devices, which share them evenly
 };
 
 class Run {
  public:
-  Run(int port, const std::string& path)
-      : devices_link_(loop_, log_, link_options(port, "devices")),
-        pairs_link_(loop_, log_, link_options(port, "pairs")),
-        devices_(devices_link_),
-        pairs_(pairs_link_) {
-    devices_link_.start();
-    pairs_link_.start();
-    spin("the broker", [&] { return devices_link_.is_up() && pairs_link_.is_up(); });
+  Run(int port, const std::string& path, Layout layout)
+      : operator_link_(loop_, log_, link_options(port, "operator")), pairs_(operator_link_, devices_) {
+    operator_link_.start();
+    spin("the broker", [&] { return operator_link_.is_up(); });
+    connect_devices(port, layout);
     auto opened = SqliteStore::open(path, log_);
     if (!opened) fail(opened.error().message);
     store_ = std::move(*opened);
@@ -164,7 +102,7 @@ class Run {
     if (!gateway_->start().is_success()) fail("the gateway does not start");
     gateway_link_->set_on_turn([this] { received_ = true; });
     gateway_link_->start();
-    spin("the nodes", [&] { return gateway_->not_ready().empty() && gateway_->nodes().all().size() == kNodes; });
+    spin("the nodes", [&] { return gateway_->not_ready().empty() && gateway_->nodes().all().size() == layout.nodes; });
     for (const int file : open_files()) {
       if (!before.contains(file)) gateway_sockets_.insert(file);
     }
@@ -191,7 +129,7 @@ class Run {
     for (int pod = kPods; pod < kPods + kLone; ++pod) {
       const auto began = std::chrono::steady_clock::now();
       apply(pod);
-      spin("a single pod", [&] { return devices_.bound > static_cast<std::size_t>(pod) && is_bound(pod); });
+      spin("a single pod", [&] { return answered() > static_cast<std::size_t>(pod) && is_bound(pod); });
       times.push_back(seconds_since(began) * 1000);
     }
     std::sort(times.begin(), times.end());
@@ -199,11 +137,26 @@ class Run {
   }
 
  private:
+  // A few at a time: more than the broker's backlog would be refused, and come again later.
+  void connect_devices(int port, Layout layout) {
+    for (std::size_t at = 0; at < layout.connections; ++at) {
+      std::vector<std::string> nodes;
+      for (std::size_t node = at; node < layout.nodes; node += layout.connections) {
+        nodes.push_back("node-" + std::to_string(10'000 + node));
+      }
+      const std::string name = "devices-" + std::to_string(at);
+      auto link = std::make_unique<MqttTransport>(loop_, log_, link_options(port, name));
+      devices_.push_back(std::make_unique<Devices>(std::move(link), name, std::move(nodes)));
+      if (at % kConnectedAtOnce != 0 && at + 1 < layout.connections) continue;
+      spin("the devices", [&] {
+        return std::all_of(devices_.begin(), devices_.end(), [](const auto& each) { return each->is_up(); });
+      });
+    }
+  }
   void make_pairs() {
     const auto began = std::chrono::steady_clock::now();
-    pairs_.total += kPairs;
-    for (int window = 0; window < 64; ++window) pairs_.ask();
-    spin("the plain pairs", [&] { return pairs_.got == pairs_.sent; });
+    pairs_.ask_for(kPairs);
+    spin("the plain pairs", [&] { return pairs_.is_done(); });
     pairs_s_ += seconds_since(began);
   }
   void bind_group(int first) {
@@ -216,7 +169,7 @@ class Run {
       apply(pod);
       manifests += manifest(pod).size();
     }
-    spin("all pods to be bound", [&] { return devices_.bound >= all && bound() >= all; });
+    spin("all pods to be bound", [&] { return answered() >= all && bound() >= all; });
     binds_s_ += seconds_since(began);
     cpu_s_ += static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     commits_ += store_->commits() - commits;
@@ -232,7 +185,15 @@ class Run {
     if (!gateway_->finish_turn().is_success()) fail("a commit failed");
   }
   void apply(int pod) {
-    devices_.publish("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), true);
+    Message message;
+    message.topic = "berth/v1/default/desired/pods/default/pod-" + std::to_string(pod);
+    message.payload = manifest(pod);
+    message.retain = true;
+    operator_link_.send(message);
+  }
+  std::size_t answered() const {
+    return std::accumulate(devices_.begin(), devices_.end(), std::size_t{0},
+                           [](std::size_t sum, const auto& each) { return sum + each->bound; });
   }
   bool is_bound(int pod) const {
     const auto found = gateway_->bindings().find(uid_of(pod));
@@ -249,7 +210,7 @@ class Run {
     std::map<std::string, int> phases;
     for (const auto& [uid, binding] : gateway_->bindings()) ++phases[std::string(to_string(binding.row.phase))];
     for (const auto& [phase, rows] : phases) text += ", " + std::to_string(rows) + " in phase " + phase;
-    return text + (gateway_link_->is_up() && devices_link_.is_up() ? "" : ", a link is down");
+    return text + (gateway_link_->is_up() && operator_link_.is_up() ? "" : ", a link is down");
   }
   template <typename Done>
   void spin(const char* what, Done done) {
@@ -272,8 +233,8 @@ class Run {
   Timers timers_;
   Registry registry_ = in_tree_registry();
   GatewayOptions options_;
-  MqttTransport devices_link_, pairs_link_;
-  Devices devices_;
+  MqttTransport operator_link_;
+  std::vector<std::unique_ptr<Devices>> devices_;
   Pairs pairs_;
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<MqttTransport> gateway_link_;
@@ -297,23 +258,23 @@ double fsync_groups_per_second(const std::string& folder) {
   return kGroups / seconds_since(began);
 }
 
-void measure(const std::string& folder) {
+void measure(const std::string& folder, Layout layout) {
   const TempDir directory;
   const int port = free_port();
   // The settings of the gateway's embedded broker that affect speed (firmware-host/gateway/broker_config.cc).
   const MosquittoChild broker(
       directory, port,
       "allow_anonymous true\nmax_inflight_messages 100\nset_tcp_nodelay true\nmax_queued_messages 100000\n");
-  Run run(port, folder + "/exchange.db");
+  Run run(port, folder + "/exchange-" + std::to_string(layout.nodes) + ".db", layout);
   run.run_rounds();
   const double pairs = run.pairs_per_second(), binds = run.binds_per_second();
   const std::uint64_t bytes = run.bytes_a_bind(), commits = run.commits();
   const auto counts = run.counts();
   const std::vector<double> lone = run.lone_ms();
-  const double groups = fsync_groups_per_second(folder);
+  std::printf("%zu devices on %zu connections\n", layout.nodes, layout.connections);
   std::printf("plain: %.0f request/answer pairs a second over this broker, %.0f fsyncs of 16 KiB a second\n", pairs,
-              groups);
-  std::printf("%d binds: %.0f a second, %.0f %% of half the pairs (target: 50 %%)\n", kPods, binds,
+              fsync_groups_per_second(folder));
+  std::printf("%d binds: %.0f a second, %.0f %% of half the pairs (target: 80 %%, or 20000 a second)\n", kPods, binds,
               100 * binds / (pairs / 2));
   std::printf("  %.3f commits and %.0f us of CPU per bind in this process (gateway, devices and benchmark)\n",
               static_cast<double>(commits) / kPods, run.cpu_us());
@@ -324,7 +285,7 @@ void measure(const std::string& folder) {
                 static_cast<double>(count.messages) / kPods, static_cast<double>(count.bytes) / kPods);
   }
   std::printf(
-      "single bind, end to end: p50 %.2f ms, p99 %.2f ms; limit: 3 ms plus 5 syncs; a sync took %.2f ms at p99\n",
+      "single bind, end to end: p50 %.2f ms, p99 %.2f ms; limit: 3 ms plus 5 syncs; a sync took %.2f ms at p99\n\n",
       lone[kLone / 2], lone[kLone * 99 / 100], bare_sync_ms(folder));
 }
 
@@ -335,8 +296,9 @@ int main(int argc, char** argv) {
   // Not under /tmp, which may be in memory.
   std::string folder = std::string(argc > 1 ? argv[1] : ".") + "/exchange-bench-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("cannot create a folder here");
-  berth::bench::measure(folder);
+  berth::bench::measure(folder, {.nodes = 20, .connections = 1});
+  berth::bench::measure(folder, {.nodes = 1000, .connections = 1000});
   std::filesystem::remove_all(folder);
-  std::printf("1 passed, 0 failed\n");
+  std::printf("2 passed, 0 failed\n");
   return 0;
 }

@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <linux/tcp.h>  // <netinet/tcp.h> lacks the byte counts
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 namespace berth::bench {
 
 std::set<int> open_files() {
   std::set<int> files;
-  for (int file = 0; file < 256; ++file) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return files;
+  for (int file = 0; file < static_cast<int>(limit.rlim_cur); ++file) {
     if (fcntl(file, F_GETFD) >= 0) files.insert(file);
   }
   return files;
