@@ -165,15 +165,19 @@ Json DefaultPreemption::args() const {
                            {"minCandidateNodesAbsolute", Json(args_.min_candidate_nodes_absolute)}});
 }
 
-// The text of a FitError over all nodes; nodes that were not tried get the status "not helpful".
+// The text of a FitError over all nodes; nodes that were not looked at get the status "not helpful".
 std::string DefaultPreemption::no_candidate_message(const DryRun& run) const {
-  const Status unhelpful = Status::unresolvable("Preemption is not helpful for scheduling");
-  Diagnosis diagnosis;
-  diagnosis.nodes_total = handle_.snapshot().nodes().size();
-  diagnosis.node_statuses.reset(diagnosis.nodes_total);
-  for (std::size_t index = 0; index < diagnosis.nodes_total; ++index) diagnosis.node_statuses.set(index, unhelpful);
-  for (const auto& [index, tried] : run.failed) diagnosis.node_statuses.set(index, tried->status);
-  return diagnosis.message();
+  const std::size_t nodes = handle_.snapshot().nodes().size();
+  std::map<std::string, std::size_t> nodes_of_reason;
+  for (const auto& tried : run.failed) {
+    for (const std::string& reason : tried->status.reasons()) ++nodes_of_reason[reason];
+  }
+  if (run.without_victims > 0) {
+    nodes_of_reason["No preemption victims found for incoming pod"] += run.without_victims;
+  }
+  const std::size_t unhelpful = nodes - run.failed.size() - run.without_victims;
+  if (unhelpful > 0) nodes_of_reason["Preemption is not helpful for scheduling"] += unhelpful;
+  return no_node_available(nodes, nodes_of_reason);
 }
 
 std::size_t DefaultPreemption::enough_candidates(std::size_t nodes) const {
@@ -208,6 +212,7 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
   const Budgets budgets = handle_.lister().disruption_budgets();
   const std::size_t offset = handle_.draw(potential.size());
   const std::size_t enough = enough_candidates(potential.size());
+  if (!reads_state(pod)) return {.candidates = {}, .failed = {}, .without_victims = potential.size(), .errors = {}};
   Trials::Table* kept = Trials::of(state, budgets, nodes.size());
   DryRun run;
   run.candidates.reserve(std::min(enough, potential.size()));
@@ -217,6 +222,10 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
     if (!run.candidates.empty() && run.candidates.size() + violating.size() >= enough) break;
     const std::size_t index = potential[(offset + i) % potential.size()];
     const NodeInfo& node = *nodes[index];
+    if (!preemption::has_victims(node, pod)) {
+      ++run.without_victims;
+      continue;
+    }
     const Pods& nominated = handle_.nominator().pods_on(node.name());
     // If the pod is nominated to this node, it does not count itself, while other pods of its class count it.
     const bool may_keep = kept != nullptr && std::none_of(nominated.begin(), nominated.end(),
@@ -232,7 +241,7 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
       continue;
     }
     if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
-    run.failed.emplace_back(index, tried);
+    run.failed.push_back(tried);
   }
   std::move(violating.begin(), violating.end(), std::back_inserter(run.candidates));
   return run;

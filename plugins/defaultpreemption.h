@@ -47,12 +47,15 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   // may not preempt now.
   Status post_filter(const Framework& framework, CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                      PostFilterResult& result) override;
+  // Without pods of lower priority there is nothing to try.
+  bool reads_state(const Pod& pod) const override { return handle_.snapshot().lowest_priority() < pod.priority; }
 
  private:
   struct Tried;
   struct DryRun {
     preemption::Weighings candidates;
-    std::vector<std::pair<std::size_t, std::shared_ptr<Tried>>> failed;  // by index of the node
+    std::vector<std::shared_ptr<Tried>> failed;
+    std::size_t without_victims = 0;  // nodes that were not tried: no pod on them has a lower priority
     std::vector<std::string> errors;
   };
   struct Trials;

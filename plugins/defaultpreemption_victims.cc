@@ -11,8 +11,6 @@ namespace berth::preemption {
 
 namespace {
 
-const Status kNoVictims = Status::unresolvable("No preemption victims found for incoming pod");
-
 // An empty selector selects nothing here, unlike in the disruption controller.
 bool protects(const PodDisruptionBudget& budget, const Pod& pod) {
   if (budget.metadata.namespace_ != pod.metadata.namespace_ || pod.metadata.labels.empty()) return false;
@@ -106,13 +104,17 @@ void split_by_budgets(const Pods& pods, const Budgets& budgets, Split& split) {
   }
 }
 
+bool has_victims(const NodeInfo& node, const Pod& pod) {
+  return std::any_of(node.pods.begin(), node.pods.end(),
+                     [&pod](const auto& each) { return each->priority < pod.priority; });
+}
+
 Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, const Pod& pod,
                       Workspace& workspace, Candidate& found) {
   Pods& lower = workspace.lower;
   lower.clear();
   std::copy_if(workspace.node.pods.begin(), workspace.node.pods.end(), std::back_inserter(lower),
                [&pod](const auto& each) { return each->priority < pod.priority; });
-  if (lower.empty()) return kNoVictims;
   Trial trial(framework, nominator, pod, workspace);
   for (const auto& each : lower) {
     if (Status status = trial.take_away(*each); !status.is_success()) return status;

@@ -49,10 +49,12 @@ struct Workspace {
   Split split;
 };
 
-// Finds the pods of lower priority on the node that must be evicted for `pod` to fit. Starts without all of them and
-// reprieves pods in order of importance: first those that a budget protects, then the others.
-// Success: `found`, initially empty, has the victims. Unresolvable: no pod on the node has a lower priority. Other: why
-// the pod does not fit even without all of them, or an error.
+// Whether a pod on the node has a lower priority.
+bool has_victims(const NodeInfo& node, const Pod& pod);
+// Finds the pods of lower priority on the node, which has some, that must be evicted for `pod` to fit. Starts without
+// all of them and reprieves pods in order of importance: first those that a budget protects, then the others.
+// Success: `found`, initially empty, has the victims. Other: why the pod does not fit even without all of them, or an
+// error.
 Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, const Pod& pod,
                       Workspace& workspace, Candidate& found);
 

@@ -75,11 +75,13 @@ Profile default_profile() {
   profile.enable(NodeVolumeLimits::kName);
   profile.enable(VolumeBinding::kName);
   profile.enable(VolumeZone::kName);
+  // Ours, which upstream's order does not know: before those that sum up the fleet, since the fast path asks these last
+  // and can tell only then which plugin rejected a node first.
+  profile.enable(NodeCapabilities::kName);
+  profile.enable(DeviceRefusals::kName);
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
   profile.enable(DynamicResources::kName);
-  profile.enable(NodeCapabilities::kName);
-  profile.enable(DeviceRefusals::kName);
   profile.enable(DefaultPreemption::kName);
   profile.enable(NodeResourcesBalancedAllocation::kName, 1);
   profile.enable(ImageLocality::kName, 1);

@@ -169,13 +169,16 @@ void Cache::add_to(Index node, const std::shared_ptr<const Pod>& pod) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
   info.add_pod(pod);
+  ++pods_by_priority_[pod->priority];
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
 }
 
 void Cache::take_from(Index node, std::string_view uid) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
-  info.remove_pod(uid);
+  const std::shared_ptr<const Pod> removed = info.remove_pod(uid);
+  const auto of_priority = pods_by_priority_.find(removed->priority);
+  if (--of_priority->second == 0) pods_by_priority_.erase(of_priority);
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
   drop_if_empty(node);
 }

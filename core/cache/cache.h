@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,6 +75,8 @@ class Snapshot {
   std::int64_t object_changes_made() const { return object_changes_made_; }
   // Pods on nodes with any term of affinity or anti-affinity to pods.
   std::int64_t pods_with_affinity() const { return pods_with_affinity_; }
+  // Of the pods on nodes; without any the highest there is. No pod of at most this priority can preempt.
+  std::int32_t lowest_priority() const { return lowest_priority_; }
 
  private:
   friend class Cache;
@@ -90,6 +93,7 @@ class Snapshot {
   std::deque<ObjectChange> object_changes_;
   std::int64_t object_changes_made_ = 0;
   std::int64_t pods_with_affinity_ = 0;
+  std::int32_t lowest_priority_ = std::numeric_limits<std::int32_t>::max();
   // By name: the node's number in the cache, which stays when its index changes. By that number: the index.
   KeyIndex numbers_;
   static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
@@ -186,6 +190,7 @@ class Cache {
   static constexpr std::size_t kStructuralKept = 16;
   std::deque<Structural> structural_;  // the last, up to structure_
   std::int64_t pods_with_affinity_ = 0;
+  std::map<std::int32_t, std::size_t> pods_by_priority_;
   std::map<std::string, ImageState> images_;  // by name
   std::int64_t images_changed_ = 0;           // grows with images_
   // States that no snapshot refers to any more; reused for the next ones.

@@ -105,6 +105,8 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
   }
   snapshot.has_images_ = !images_.empty();
   snapshot.pods_with_affinity_ = pods_with_affinity_;
+  snapshot.lowest_priority_ =
+      pods_by_priority_.empty() ? std::numeric_limits<std::int32_t>::max() : pods_by_priority_.begin()->first;
   snapshot.generation_ = generation_;
 }
 

@@ -99,7 +99,7 @@ void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }
 
-void NodeInfo::remove_pod(std::string_view uid) {
+std::shared_ptr<const Pod> NodeInfo::remove_pod(std::string_view uid) {
   const auto found = std::find_if(pods.begin(), pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
   CHECK(found != pods.end());
   requested.subtract(pod_requests(**found));
@@ -108,7 +108,9 @@ void NodeInfo::remove_pod(std::string_view uid) {
   std::erase_if(pods_with_affinity, is_it);
   std::erase_if(pods_with_required_anti_affinity, is_it);
   std::erase_if(pods_with_host_ports, is_it);
-  pods.erase(found);  // last: `uid` may be the pod's own
+  std::shared_ptr<const Pod> removed = std::move(*found);  // `uid` may be its own
+  pods.erase(found);
+  return removed;
 }
 
 // Most pods: what they ask is what their one container does.

@@ -70,7 +70,7 @@ struct NodeInfo {
   std::int64_t pods_and_charges() const { return static_cast<std::int64_t>(pods.size() + charges.size()); }
   // On this copy only; the cache does not learn of it. The pod is not there already, or is there, respectively.
   void add_pod(const std::shared_ptr<const Pod>& pod);
-  void remove_pod(std::string_view uid);
+  std::shared_ptr<const Pod> remove_pod(std::string_view uid);
 };
 
 // What is left of a resource; saturates. A request that is more than this, and more than nothing, does not fit.

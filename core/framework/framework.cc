@@ -150,6 +150,11 @@ Status Framework::run_filter_with_nominated(CycleState& state, const Pod& pod, c
   return run_filter(state, pod, node);
 }
 
+bool Framework::post_filter_reads_state(const Pod& pod) const {
+  return std::any_of(plugins_.post_filter.begin(), plugins_.post_filter.end(),
+                     [&pod](const auto& entry) { return entry.plugin->reads_state(pod); });
+}
+
 Status Framework::post_filter(CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                               PostFilterResult& result) const {
   Status rejection(Code::unschedulable, std::vector<std::string>{});

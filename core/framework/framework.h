@@ -95,6 +95,8 @@ class Framework {
   const std::string& scheduler_name() const { return completed_.scheduler_name; }
   bool has_filter() const { return !plugins_.filter.empty(); }
   bool has_post_filter() const { return !plugins_.post_filter.empty(); }
+  // Of a PostFilter plugin: PostFilterPlugin::reads_state().
+  bool post_filter_reads_state(const Pod& pod) const;
   bool has_score() const { return !plugins_.score.empty(); }
   // The effective profile: every point with exactly its plugins and weights, arguments with all defaults. A framework
   // made from it is identical.

@@ -105,6 +105,9 @@ class PostFilterPlugin : public virtual Plugin {
   // was rejected, by its index in Handle::snapshot().
   virtual Status post_filter(const Framework& framework, CycleState& state, const Pod& pod,
                              const NodeStatuses& node_statuses, PostFilterResult& result) = 0;
+  // Whether post_filter() would read for this pod what PreFilter writes into the state. Where not, PreFilter is not run
+  // for it when the reasons of all nodes are known without.
+  virtual bool reads_state(const Pod& /*pod*/) const { return true; }
 };
 
 // Called once, with the feasible nodes. Skip: this plugin's Score is skipped; whether it skips must not depend on the

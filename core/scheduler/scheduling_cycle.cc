@@ -130,10 +130,17 @@ Status filter_those_left(Search& search, const PreFilterResult& narrowed) {
   return status;
 }
 
+// The evaluator has asked every PreFilter, which left all nodes, and knows why Filter rejects each of them.
+bool is_known(const Search& search) {
+  return search.known != nullptr && search.pod.nominated_node_name.empty() &&
+         !search.framework.post_filter_reads_state(search.pod);
+}
+
 // PreFilter and Filter. A rejection by PreFilter counts for every node.
 Status find_feasible(Search& search) {
   Diagnosis& diagnosis = search.result.diagnosis;
   PreFilterResult narrowed;
+  if (is_known(search)) return filter_those_left(search, narrowed);
   Status status = search.framework.run_pre_filter(search.state, search.pod, search.snapshot, narrowed);
   diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
   if (status.is_rejected()) {
@@ -194,30 +201,33 @@ void reject(Search& search) {
 
 }  // namespace
 
+std::string no_node_available(std::size_t nodes_total, const std::map<std::string, std::size_t>& nodes_of_reason) {
+  std::set<std::string> lines;  // in the order of the whole text, number first, as upstream
+  for (const auto& [reason, count] : nodes_of_reason) lines.insert(std::to_string(count) + " " + reason);
+  std::string joined;
+  std::size_t left = lines.size();
+  for (const std::string& line : lines) {
+    if (joined.size() + line.size() > kReasonBytes) break;
+    joined += (joined.empty() ? " " : ", ") + line;
+    --left;
+  }
+  if (left > 0) joined += " and " + std::to_string(left) + " other reasons";
+  return "0/" + std::to_string(nodes_total) + " nodes are available:" + (joined.empty() ? "" : joined + ".");
+}
+
 std::string Diagnosis::message() const {
-  std::string text = "0/" + std::to_string(nodes_total) + " nodes are available:";
+  std::string text;
   if (!pre_filter_message.empty()) {
-    text += " " + pre_filter_message + ".";
+    text = no_node_available(nodes_total, {}) + " " + pre_filter_message + ".";
   } else {
     std::map<std::string, std::size_t> nodes_of_reason;
     for (const auto& [status, nodes] : node_statuses.kinds()) {
       if (nodes == 0) continue;
       for (const std::string& reason : status.reasons()) nodes_of_reason[reason] += nodes;
     }
-    std::set<std::string> lines;  // in the order of the whole text, number first, as upstream
-    for (const auto& [reason, count] : nodes_of_reason) lines.insert(std::to_string(count) + " " + reason);
-    std::string joined;
-    std::size_t left = lines.size();
-    for (const std::string& line : lines) {
-      if (joined.size() + line.size() > kReasonBytes) break;
-      joined += (joined.empty() ? " " : ", ") + line;
-      --left;
-    }
-    if (left > 0) joined += " and " + std::to_string(left) + " other reasons";
-    if (!joined.empty()) text += joined + ".";
+    text = no_node_available(nodes_total, nodes_of_reason);
   }
-  if (!post_filter_message.empty()) text += " " + post_filter_message;
-  return text;
+  return post_filter_message.empty() ? text : text + " " + post_filter_message;
 }
 
 PickNode pick_uniformly(Random& random) {

@@ -31,6 +31,9 @@ struct Diagnosis {
   std::string message() const;
 };
 
+// "0/N nodes are available: ...", as upstream's FitError words it; with how many nodes have each reason.
+std::string no_node_available(std::size_t nodes_total, const std::map<std::string, std::size_t>& nodes_of_reason);
+
 struct ScheduleResult {
   Status status;  // success: `decision` holds; rejected: `diagnosis` holds; error otherwise
   Decision decision;

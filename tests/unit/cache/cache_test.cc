@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "core/api/node.h"
@@ -336,6 +337,28 @@ TEST(Snapshot, CountsPodsWithAffinity) {
   cache.forget("uid-near");
   cache.update_snapshot(snapshot);
   EXPECT_EQ(snapshot.pods_with_affinity(), 0);
+}
+
+TEST(Snapshot, KnowsTheLowestPriorityOfThePodsOnNodes) {
+  Cache cache;
+  cache.set_node(share(make_node("n0")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.lowest_priority(), std::numeric_limits<std::int32_t>::max());
+  const auto place = [&](const std::string& name, std::int32_t priority) {
+    Pod pod = make_pod(name);
+    pod.priority = priority;
+    ASSERT_TRUE(cache.assume(share(std::move(pod)), "n0").is_success());
+  };
+  place("a", 10);
+  place("b", -5);
+  place("c", -5);
+  cache.forget("uid-b");
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.lowest_priority(), -5);
+  cache.forget("uid-c");
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.lowest_priority(), 10);
 }
 
 TEST(Cache, TellsANodeFromOneThatWentBetweenTwoSnapshots) {

@@ -10,6 +10,7 @@
 #include "core/api/pod.h"
 #include "core/fastpath/class_views.h"
 #include "core/fastpath/pod_class.h"
+#include "plugins/podtopologyspread_state.h"
 #include "tests/unit/fastpath/both_ways.h"
 
 namespace berth {
@@ -103,6 +104,39 @@ TEST_F(ClassViewsTest, KeepsTheViewOfAClassThatIsAskedForMoreOftenThanOthers) {
     decide(views, 7);
   }
   EXPECT_EQ(views.begun() - before, 100u);
+}
+
+// Plugins that ask for no sums came behind PodTopologySpread in the default profile: then every attempt of such a pod
+// asked all plugins about all nodes.
+TEST_F(ClassViewsTest, TellWhyAPodThatIsSpreadFitsNowhere) {
+  Pod pod = make_pod("p", resources({{"cpu", "1m"}}));
+  TopologySpreadConstraint spread;
+  spread.topology_key = "nowhere";
+  spread.label_selector = LabelSelector{};
+  pod.topology_spread_constraints.push_back(spread);
+  pod.priority = 1;
+  ClassViews views(kSchedulingCacheBytes);
+  NodeSearch search{&handle.nominator_of_test, {}, 0, &random};
+  CycleState state;
+  const Evaluation evaluation = views.evaluate({*framework, state, pod, handle.snapshot_of_test, search});
+  EXPECT_EQ(evaluation.outcome, Evaluation::Outcome::rejected);
+  ASSERT_TRUE(evaluation.rejection.has_value());
+  EXPECT_EQ(evaluation.rejection->node_statuses.size(), 10u);
+
+  const auto try_pod = [&](const Pod& tried) {
+    CycleState own;
+    const ScheduleResult result = schedule_pod(*framework, own, tried, handle.snapshot_of_test, search, &views);
+    EXPECT_FALSE(result.status.is_success());
+    EXPECT_EQ(result.diagnosis.post_filter_message,
+              "preemption: 0/10 nodes are available: 10 Preemption is not helpful for scheduling.");
+    return own.read<spreading::Spread>() != nullptr;
+  };
+  EXPECT_FALSE(try_pod(pod)) << "nobody could be preempted, so nothing needs what PreFilter writes";
+  ASSERT_TRUE(cache.assume(share(make_pod("low")), "node-3").is_success());
+  cache.update_snapshot(handle.snapshot_of_test);
+  EXPECT_TRUE(try_pod(pod));
+  pod.priority = 0;
+  EXPECT_FALSE(try_pod(pod));
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
