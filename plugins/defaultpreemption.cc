@@ -53,6 +53,15 @@ bool are_same(const Budgets& a, const Budgets& b) {
                     [&content](const auto& x, const auto& y) { return content(*x) == content(*y); });
 }
 
+bool may_help(const NodeStatuses::Kind& kind) { return kind.status.code() == Code::unschedulable; }
+
+// How many nodes preemption might help on.
+std::size_t count_potential(const NodeStatuses& statuses) {
+  std::size_t nodes = 0;
+  for (const NodeStatuses::Kind& kind : statuses.kinds()) nodes += may_help(kind) ? kind.nodes : 0;
+  return nodes;
+}
+
 // Each error once, as upstream joins them (apimachinery util/errors NewAggregate).
 std::string join(const std::vector<std::string>& errors) {
   std::vector<std::string> distinct;
@@ -82,13 +91,8 @@ std::vector<std::string> PreemptionRecord::ties() const {
 class DefaultPreemption::PotentialNodes {
  public:
   PotentialNodes(const NodeStatuses& statuses, std::size_t nodes) : size_(nodes) {
-    const auto may_help = [](const NodeStatuses::Kind& kind) { return kind.status.code() == Code::unschedulable; };
     const auto& kinds = statuses.kinds();
-    if (statuses.size() == nodes && std::all_of(kinds.begin(), kinds.end(), [&](const NodeStatuses::Kind& kind) {
-          return kind.nodes == 0 || may_help(kind);
-        })) {
-      return;
-    }
+    if (count_potential(statuses) == nodes) return;
     for (std::size_t index = 0; index < nodes; ++index) {
       const std::uint32_t kind = statuses.kind_of(index);
       if (kind != NodeStatuses::kNone && may_help(kinds[kind])) some_.push_back(index);
@@ -212,7 +216,6 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
   const Budgets budgets = handle_.lister().disruption_budgets();
   const std::size_t offset = handle_.draw(potential.size());
   const std::size_t enough = enough_candidates(potential.size());
-  if (!reads_state(pod)) return {.candidates = {}, .failed = {}, .without_victims = potential.size(), .errors = {}};
   Trials::Table* kept = Trials::of(state, budgets, nodes.size());
   DryRun run;
   run.candidates.reserve(std::min(enough, potential.size()));
@@ -254,9 +257,14 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
   if (const std::string why = why_not_eligible(pod, snapshot, node_statuses); !why.empty()) {
     return preemption_status(Code::unschedulable, why);
   }
-  const PotentialNodes potential(node_statuses, snapshot.nodes().size());
   DryRun tried;
-  if (potential.size() > 0) tried = dry_run(framework, state, pod, potential);
+  if (reads_state(pod)) {
+    const PotentialNodes potential(node_statuses, snapshot.nodes().size());
+    if (potential.size() > 0) tried = dry_run(framework, state, pod, potential);
+  } else {
+    tried.without_victims = count_potential(node_statuses);
+    if (tried.without_victims > 0) handle_.draw(tried.without_victims);  // as a dry run does, for equal draws after it
+  }
   if (tried.candidates.empty()) {
     if (!tried.errors.empty()) return preemption_status(Code::error, join(tried.errors));
     result.nominated_node = "";

@@ -88,6 +88,7 @@ class ClassView {
     Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t index) const;
     bool asks_in_order() const;
     bool looks_at_one_node() const;
+    void set_refused(NodeStatuses& statuses) const;
     bool pre_score();
     bool sums_score() const;
     bool normalizes() const;

@@ -226,6 +226,28 @@ bool ClassView::Attempt::looks_at_one_node() const {
          });
 }
 
+// Why SummingPlugins refuse the nodes of whole groups.
+void ClassView::Attempt::set_refused(NodeStatuses& statuses) const {
+  if (scratch_.refused.empty()) return;
+  struct OfGroup {
+    const Status* status = nullptr;
+    std::size_t first = static_cast<std::size_t>(-1);  // of its nodes
+  };
+  std::vector<OfGroup> of_group(view_.ranks_.number_end());
+  for (const auto& refused : scratch_.refused) of_group[refused.group].status = &refused.status;
+  for (Ranks::Index index = 0; index < snapshot_.nodes().size(); ++index) {
+    if (!view_.ranks_.contains(index)) continue;
+    OfGroup& group = of_group[view_.ranks_.group_of(index)];
+    if (group.status == nullptr) continue;
+    if (group.first < index) {
+      statuses.set_like(index, group.first);
+    } else {
+      statuses.set(index, *group.status);
+      group.first = index;
+    }
+  }
+}
+
 std::optional<Rejection> ClassView::Attempt::rejection() {
   if (!asks_in_order()) return std::nullopt;
   if (!std::exchange(view_.tells_why_, true)) {
@@ -237,14 +259,7 @@ std::optional<Rejection> ClassView::Attempt::rejection() {
   }
   Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
   NodeStatuses& statuses = rejection.node_statuses;
-  if (!scratch_.refused.empty()) {
-    std::vector<const Status*> of_group(view_.ranks_.number_end());
-    for (const auto& refused : scratch_.refused) of_group[refused.group] = &refused.status;
-    for (Ranks::Index index = 0; index < snapshot_.nodes().size(); ++index) {
-      const Status* why = view_.ranks_.contains(index) ? of_group[view_.ranks_.group_of(index)] : nullptr;
-      if (why != nullptr) statuses.set(index, *why);
-    }
-  }
+  set_refused(statuses);
   for (const auto& each : scratch_.held_back) statuses.set(each.index, each.status);
   for (const auto& [index, status] : undeclared_.rejected()) statuses.set(index, status);
   // With the pods nominated to a node the reasons for its rejection may be different.

@@ -60,6 +60,15 @@ void NodeStatuses::set(std::size_t index, Status status) {
   by_node_[index] = static_cast<std::uint32_t>(kind);
 }
 
+void NodeStatuses::set_like(std::size_t index, std::size_t other) {
+  const std::uint32_t kind = own_kind_of(other);
+  if (by_node_[index] == kind) return;
+  clear(index);
+  ++kinds_[kind].nodes;
+  ++size_;
+  by_node_[index] = kind;
+}
+
 void NodeStatuses::clear(std::size_t index) {
   const std::uint32_t kind = own_kind_of(index);
   if (kind == kNone) return;

@@ -28,6 +28,8 @@ class NodeStatuses {
   void resize(std::size_t nodes);
   // Replaces the node's status.
   void set(std::size_t index, Status status);
+  // Replaces the node's status with that of another node, which has one of its own.
+  void set_like(std::size_t index, std::size_t other);
   // Every node that has no status gets this one, except those at these indices. Nothing is set or cleared after it.
   void set_others(Status status, std::vector<std::size_t> except = {});
   void clear(std::size_t index);
