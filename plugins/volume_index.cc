@@ -5,6 +5,7 @@
 #include "core/api/node.h"
 #include "core/api/volume.h"
 #include "core/api/volume_match.h"
+#include "core/framework/change_log.h"
 #include "plugins/volumebinding_match.h"
 
 namespace berth {
@@ -36,11 +37,7 @@ bool VolumeIndex::Smaller::operator()(const Volume& a, const Volume& b) const {
 }
 
 void VolumeIndex::follow(const Lister& volumes, const AssumedVolumes& assumed) {
-  const std::uint64_t version = volumes.volumes_version();
-  if (version == 0 || version != volumes_version_) {
-    update(volumes.volumes_of_class(storage_class_), assumed);
-    volumes_version_ = version;
-  }
+  follow_volumes(volumes, assumed);
   if (assumptions_version_ == assumed.version()) return;
   assumptions_version_ = assumed.version();
   std::set<std::string> changed;
@@ -57,28 +54,36 @@ void VolumeIndex::follow(const Lister& volumes, const AssumedVolumes& assumed) {
   }
 }
 
-// Objects are immutable: another version is another object.
-void VolumeIndex::update(const std::vector<Volume>& volumes, const AssumedVolumes& assumed) {
-  std::vector<Volume> removed;
-  std::vector<Volume> added;
-  if (volumes.size() == volumes_.size()) {
-    for (std::size_t i = 0; i < volumes.size(); ++i) {
-      if (volumes[i] == volumes_[i]) continue;
-      removed.push_back(volumes_[i]);
-      added.push_back(volumes[i]);
+// By name where the lister knows which have changed; otherwise all are compared.
+void VolumeIndex::follow_volumes(const Lister& volumes, const AssumedVolumes& assumed) {
+  const ChangeLog* changes = volumes.volume_changes();
+  if (changes != nullptr && changes_seen_ == changes->made()) return;
+  std::vector<std::string> names;
+  if (changes != nullptr && changes_seen_ && changes->since(*changes_seen_, names)) {
+    for (const std::string& name : names) {
+      const Volume volume = volumes.volume(name);
+      const bool is_here = volume != nullptr && volume->storage_class_name == storage_class_;
+      replace(name, is_here ? volume : nullptr, assumed);
     }
-  } else {  // sorted by address: nothing depends on the order
-    std::vector<Volume> before = volumes_;
-    std::vector<Volume> after = volumes;
-    std::sort(before.begin(), before.end());
-    std::sort(after.begin(), after.end());
-    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(removed));
-    std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(added));
+  } else {
+    std::map<std::string, Volume> after;
+    for (Volume& volume : volumes.volumes_of_class(storage_class_)) after.emplace(volume->metadata.name, volume);
+    const std::map<std::string, Volume> before = by_name_;
+    for (const auto& [name, volume] : before) {
+      if (!after.contains(name)) replace(name, nullptr, assumed);
+    }
+    for (const auto& [name, volume] : after) replace(name, volume, assumed);
   }
-  if (removed.empty() && added.empty()) return;
-  for (const Volume& volume : removed) remove(volume);
-  for (const Volume& volume : added) add(volume, assumed);
-  volumes_ = volumes;
+  if (changes != nullptr) changes_seen_ = changes->made();
+}
+
+// Objects are immutable: another version is another object.
+void VolumeIndex::replace(const std::string& name, const Volume& volume, const AssumedVolumes& assumed) {
+  const auto found = by_name_.find(name);
+  const Volume before = found == by_name_.end() ? nullptr : found->second;
+  if (before == volume) return;
+  if (before != nullptr) remove(before);
+  if (volume != nullptr) add(volume, assumed);
 }
 
 void VolumeIndex::add(const Volume& volume, const AssumedVolumes& assumed) {

@@ -48,7 +48,8 @@ class VolumeIndex {
   using Volumes = std::set<Volume, Smaller>;
   static constexpr std::size_t kHostsKept = 1024;
 
-  void update(const std::vector<Volume>& volumes, const AssumedVolumes& assumed);
+  void follow_volumes(const Lister& volumes, const AssumedVolumes& assumed);
+  void replace(const std::string& name, const Volume& volume, const AssumedVolumes& assumed);
   void add(const Volume& volume, const AssumedVolumes& assumed);
   void remove(const Volume& volume);
   void put_free(const Volume& volume, bool is_free);
@@ -56,9 +57,8 @@ class VolumeIndex {
   void note_change_anywhere();
 
   std::string storage_class_;
-  std::uint64_t volumes_version_ = 0;
+  std::optional<std::uint64_t> changes_seen_;  // of the lister
   std::uint64_t assumptions_version_ = 0;
-  std::vector<Volume> volumes_;  // in the lister's order
   std::map<std::string, Volume> by_name_;
   std::map<std::string, std::string> assumed_claims_;              // the claim, by volume
   std::map<std::string, std::map<std::string, Volume>> reserved_;  // by claim, by name

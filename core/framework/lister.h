@@ -12,6 +12,7 @@ namespace berth {
 struct CsiDriver;
 struct CsiNode;
 struct CsiStorageCapacity;
+class ChangeLog;
 struct Namespace;
 struct PersistentVolume;
 struct PersistentVolumeClaim;
@@ -28,8 +29,8 @@ class Lister {
   virtual std::shared_ptr<const StorageClass> storage_class(const std::string& name) const = 0;
   // All volumes of a class, by name.
   virtual std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const = 0;
-  // Changes with every change of a volume; 0: not tracked.
-  virtual std::uint64_t volumes_version() const { return 0; }
+  // Of volumes; null: not tracked.
+  virtual const ChangeLog* volume_changes() const { return nullptr; }
   virtual std::shared_ptr<const CsiNode> csi_node(const std::string& /*node*/) const { return nullptr; }
   // False: csi_node() returns null for every node.
   virtual bool has_csi_nodes() const { return true; }

@@ -191,7 +191,7 @@ void Objects::mark_deleting(Kind kind, const std::string& key) {
 
 void Objects::note_changed(Kind kind, const std::string& key) {
   if (kind != Kind::persistent_volume) return;
-  ++volumes_version_;
+  volume_changes_.note(key);
   const auto volume = find<PersistentVolume>(key);
   const std::string maker = volume == nullptr ? std::string() : maker_of(*volume);
   const auto known = makers_.find(key);

@@ -16,6 +16,7 @@
 #include "core/api/manifest.h"
 #include "core/api/pod.h"
 #include "core/api/volume.h"
+#include "core/framework/change_log.h"
 #include "core/framework/lister.h"
 #include "core/handshake/messages.h"
 #include "core/objects/disruption.h"
@@ -79,7 +80,7 @@ class Objects final : public Lister {
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
-  std::uint64_t volumes_version() const override { return volumes_version_; }
+  const ChangeLog* volume_changes() const override { return &volume_changes_; }
   std::shared_ptr<const CsiNode> csi_node(const std::string& node) const override;
   bool has_csi_nodes() const override { return !shelf<CsiNode>().empty(); }
   std::shared_ptr<const CsiDriver> csi_driver(const std::string& name) const override;
@@ -109,7 +110,7 @@ class Objects final : public Lister {
   std::function<bool(std::string_view uid)> is_running_;
   Pods pods_;
   std::map<std::string, Json> overlays_;
-  std::uint64_t volumes_version_ = 1;
+  ChangeLog volume_changes_;
   std::map<std::string, std::set<std::string>> made_by_;  // by node
   std::map<std::string, std::string> makers_;             // by volume: where it is in made_by_
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,

@@ -61,7 +61,7 @@ Status World::add_volume(const Json& manifest) {
   if (!volume) return volume.error();
   const auto shared = std::make_shared<const PersistentVolume>(std::move(*volume));
   volumes_[shared->metadata.name] = shared;
-  ++volumes_version_;
+  volume_changes_.note(shared->metadata.name);
   of_class_[shared->storage_class_name].push_back(shared);
   return {};
 }
@@ -151,7 +151,7 @@ void World::bind_volumes(const PlacementRequest& request) {
     auto& of_class = of_class_[bound->storage_class_name];
     *std::find(of_class.begin(), of_class.end(), volumes_[bound_volume.volume]) = bound;
     volumes_[bound_volume.volume] = bound;
-    ++volumes_version_;
+    volume_changes_.note(bound_volume.volume);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "core/api/node.h"
 #include "core/api/pod.h"
 #include "core/api/volume.h"
+#include "core/framework/change_log.h"
 #include "core/scheduler/scheduler.h"
 
 namespace berth::bench {
@@ -56,7 +57,7 @@ class World final : public SchedulerHost, public Lister {
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
-  std::uint64_t volumes_version() const override { return volumes_version_; }
+  const ChangeLog* volume_changes() const override { return &volume_changes_; }
   bool has_csi_nodes() const override { return false; }
 
  private:
@@ -78,7 +79,7 @@ class World final : public SchedulerHost, public Lister {
   std::vector<std::shared_ptr<const Pod>> victims_;
   std::string preemptor_;
   ByKey<PersistentVolume> volumes_;
-  std::uint64_t volumes_version_ = 1;
+  ChangeLog volume_changes_;
   std::map<std::string, std::vector<std::shared_ptr<const PersistentVolume>>> of_class_;
   ByKey<PersistentVolumeClaim> claims_;
   ByKey<StorageClass> classes_;

@@ -169,7 +169,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     if (what == 4) claim(static_cast<int>(random.below(kClaims)), random.chance(1, 4));
     if (what == 5 && !promises.empty()) end_promise();
     if (what == 6 && !handle.objects.volumes.empty()) {
-      ++handle.objects.version;
+      handle.objects.changes.note(handle.objects.volumes.begin()->first);
       handle.objects.volumes.erase(handle.objects.volumes.begin());
     }
     if (what == 7) volume(random.below(2 * kClaims), node_name());

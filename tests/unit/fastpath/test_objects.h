@@ -12,6 +12,7 @@
 #include "core/api/policy.h"
 #include "core/api/service.h"
 #include "core/api/volume.h"
+#include "core/framework/change_log.h"
 #include "core/random.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 
@@ -35,7 +36,7 @@ class TestObjects final : public Lister {
     }
     return found;
   }
-  std::uint64_t volumes_version() const override { return counts_volumes ? version : 0; }
+  const ChangeLog* volume_changes() const override { return counts_volumes ? &changes : nullptr; }
   bool has_csi_nodes() const override { return false; }
   std::shared_ptr<const Namespace> name_space(std::string_view name) const override {
     return FakeVolumes::get(namespaces, std::string(name));
@@ -43,13 +44,13 @@ class TestObjects final : public Lister {
   std::vector<std::shared_ptr<const Service>> services(std::string_view) const override { return all_services; }
   std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override { return budgets; }
   void put(PersistentVolume volume) {
-    ++version;
     const std::string name = volume.metadata.name;
+    changes.note(name);
     volumes[name] = std::make_shared<const PersistentVolume>(std::move(volume));
   }
   FakeVolumes disks;  // classes and claims
   std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes;
-  std::uint64_t version = 1;
+  ChangeLog changes;
   bool counts_volumes = true;
   std::map<std::string, Namespace> namespaces;
   std::vector<std::shared_ptr<const Service>> all_services;

@@ -6,6 +6,7 @@
 
 #include "core/api/node.h"
 #include "core/api/volume.h"
+#include "core/framework/change_log.h"
 #include "core/random.h"
 #include "plugins/volume_index.h"
 #include "tests/unit/rounds.h"
@@ -21,18 +22,24 @@ constexpr int kClaims = 5;
 class CountedVolumes final : public Lister {
  public:
   std::shared_ptr<const PersistentVolumeClaim> claim(const std::string&) const override { return nullptr; }
-  std::shared_ptr<const PersistentVolume> volume(const std::string&) const override { return nullptr; }
+  std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override {
+    const auto found = volumes.find(name);
+    return found == volumes.end() ? nullptr : found->second;
+  }
   std::shared_ptr<const StorageClass> storage_class(const std::string&) const override { return nullptr; }
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override {
+    ++times_listed;
     std::vector<std::shared_ptr<const PersistentVolume>> found;
     for (const auto& [key, each] : volumes) {
       if (each->storage_class_name == name) found.push_back(each);
     }
     return found;
   }
-  std::uint64_t volumes_version() const override { return version; }
+  const ChangeLog* volume_changes() const override { return is_logged ? &changes : nullptr; }
   std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes;
-  std::uint64_t version = 0;  // 0: changes are not counted
+  ChangeLog changes;
+  bool is_logged = false;
+  mutable int times_listed = 0;
 };
 
 class VolumeIndexTest : public ::testing::Test {
@@ -64,7 +71,7 @@ class VolumeIndexTest : public ::testing::Test {
       if (!random.chance(1, 20)) volume.node_affinity = NodeSelector{{term}};
       lister.volumes[name] = std::make_shared<const PersistentVolume>(std::move(volume));
     }
-    if (lister.version > 0) ++lister.version;
+    lister.changes.note(name);
   }
 
   PersistentVolumeClaim claim(int number) const {
@@ -126,16 +133,30 @@ class VolumeIndexTest : public ::testing::Test {
 };
 
 TEST_F(VolumeIndexTest, EqualsAFreshIndexAfterEveryChange) {
-  lister.version = 1;
+  lister.is_logged = true;
   run_changes(1, 2000);
 }
 
-TEST_F(VolumeIndexTest, FindsChangesWithoutAVersion) { run_changes(2, 1000); }
+TEST_F(VolumeIndexTest, FindsChangesWithoutALog) { run_changes(2, 1000); }
+
+TEST_F(VolumeIndexTest, LooksAtNoVolumesButThoseThatChanged) {
+  lister.is_logged = true;
+  VolumeIndex index("local");
+  Random random(4);
+  for (int turn = 0; turn < 1000; ++turn) {
+    change(random);
+    index.follow(lister, assumed);
+  }
+  EXPECT_EQ(lister.times_listed, 1);
+  for (std::size_t number = 0; number <= ChangeLog::kKept; ++number) change(random);
+  index.follow(lister, assumed);
+  EXPECT_EQ(lister.times_listed, 2) << "more than the log keeps";
+}
 
 // However many changes there were before: the oldest are forgotten.
 TEST_F(VolumeIndexTest, ReportsTheChangedHostsToAReaderOfEveryChange) {
   VolumeIndex index("local");
-  lister.version = 1;
+  lister.is_logged = true;
   std::uint64_t seen = 0;
   for (int change = 0; change < 3000; ++change) {
     PersistentVolume volume;
@@ -147,7 +168,7 @@ TEST_F(VolumeIndexTest, ReportsTheChangedHostsToAReaderOfEveryChange) {
     term.match_expressions.push_back({"kubernetes.io/hostname", Requirement::Operator::in, {host(change % 5)}});
     volume.node_affinity = NodeSelector{{term}};
     lister.volumes["v"] = std::make_shared<const PersistentVolume>(std::move(volume));
-    ++lister.version;
+    lister.changes.note("v");
     index.follow(lister, assumed);
     std::vector<std::string> hosts;
     ASSERT_TRUE(index.changed_since(seen, hosts)) << change;
