@@ -1,5 +1,5 @@
-// ChangeLog: the names of the objects of a kind that changed last, for readers that keep something about all of them and
-// would otherwise have to look at all again.
+// ChangeLog: the names of the objects of a kind that changed last, for readers that keep something about all of them
+// and would otherwise have to look at all again.
 #pragma once
 
 #include <cstddef>

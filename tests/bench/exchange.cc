@@ -35,8 +35,8 @@ namespace {
 constexpr int kRounds = 5;
 constexpr int kGroup = 1000;  // pods applied at once in each round
 constexpr int kPods = kRounds * kGroup;
-constexpr int kPairs = 5000;           // plain pairs before them
-constexpr int kLone = 200;             // pods applied one after another
+constexpr int kPairs = 5000;  // plain pairs before them
+constexpr int kLone = 200;    // pods applied one after another
 constexpr std::size_t kConnectedAtOnce = 50;
 constexpr int kHandlersPerTurn = 128;  // as in firmware-host/loop.h
 

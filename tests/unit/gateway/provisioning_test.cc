@@ -219,7 +219,7 @@ TEST_F(GatewayOrphanVolumes, AreShownOnceListedAndNeverRemovedByThemselves) {
   EXPECT_EQ(node().find("OrphanVolumes"), std::string::npos) << node();
 }
 
-// Otherwise the device told of the volume at the next comparison.
+// Otherwise the device reported the volume at the next comparison.
 TEST_F(GatewayOrphanVolumes, AreShownAsSoonAsTheSlotThatHasThemHasEnded) {
   begin();
   run();
