@@ -250,6 +250,10 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
   return run;
 }
 
+bool DefaultPreemption::reads_state(const Pod& pod) const {
+  return handle_.snapshot().lowest_priority() < pod.priority;
+}
+
 Status DefaultPreemption::post_filter(const Framework& framework, CycleState& state, const Pod& pod,
                                       const NodeStatuses& node_statuses, PostFilterResult& result) {
   const Snapshot& snapshot = handle_.snapshot();

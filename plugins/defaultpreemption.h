@@ -48,7 +48,7 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   Status post_filter(const Framework& framework, CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                      PostFilterResult& result) override;
   // Without pods of lower priority there is nothing to try.
-  bool reads_state(const Pod& pod) const override { return handle_.snapshot().lowest_priority() < pod.priority; }
+  bool reads_state(const Pod& pod) const override;
 
  private:
   struct Tried;
