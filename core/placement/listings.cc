@@ -1,7 +1,5 @@
 #include "core/placement/listings.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "core/placement/retired.h"
@@ -100,13 +98,10 @@ std::optional<Listed> Listings::add_page(const Answer& answer) {
   }
   Listed all;
   for (const auto& [page, part] : listing.pages) {
-    all.slots.insert(all.slots.end(), part.slots.begin(), part.slots.end());
+    for (const SlotReport& slot : part.slots)
+      (listing.ended.contains(slot.epoch) ? all.ended : all.slots).push_back(slot);
     all.kept_volumes.insert(all.kept_volumes.end(), part.kept_volumes.begin(), part.kept_volumes.end());
   }
-  const auto ended = std::stable_partition(all.slots.begin(), all.slots.end(),
-                                           [&](const SlotReport& slot) { return !listing.ended.contains(slot.epoch); });
-  std::move(ended, all.slots.end(), std::back_inserter(all.ended));
-  all.slots.erase(ended, all.slots.end());
   std::erase_if(all.kept_volumes, [&](const KeptVolume& each) { return listing.deleted.contains(each.volume); });
   context_.timers.cancel(listing.resend);
   open_.erase(found);
