@@ -1,6 +1,6 @@
 """Checks the coding rules of the repository: python3 tests/lint/lint.py [--all] [--no-tidy]. Each complaint says how to fix it.
 
-clang-tidy checks the changed files, or the whole tree with --all, on a clean main, and if many files changed; the last two
+clang-tidy checks the changed files, the whole tree with --all and if many files changed, a share of it on a clean main; the last two
 without its slowest check. GCC compiles the same sources by themselves, but of a clean main or many files the latest.
 """
 
@@ -58,6 +58,9 @@ def compiled(arguments, tree):
     instead = {}
     if paths is None:
         build, paths, instead = tidy.together(tree, build)
+        if not arguments.all:
+            paths, turn = tidy.share(tree, paths)
+            title += "" if turn is None else f": share {turn + 1} of {tidy.SHARES}"
     yield title, lambda: tidy.check(tree, paths, build, without, instead)
 
 

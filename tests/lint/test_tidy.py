@@ -128,6 +128,17 @@ def test_a_clean_main_and_a_change_of_many_files_are_checked_as_a_whole(checkout
     assert tidy.to_tidy(checkout({"core/more.cc": ""}, branch="work")) is None
 
 
+def test_a_clean_main_gets_each_share_of_the_tree_within_a_few_commits(checkout):
+    tree, paths = checkout({"core/a.cc": ""}), [f"core/{number}.cc" for number in range(10)]
+    seen = []
+    for number in range(tidy.SHARES):
+        chosen, turn = tidy.share(checkout({"core/a.cc": f"// {number}\n"}), paths)
+        assert turn is not None and len(chosen) <= len(paths) // tidy.SHARES + 1
+        seen += chosen
+    assert sorted(seen) == paths
+    assert tidy.share(checkout({"core/a.cc": ""}, branch="work"), paths) == (paths, None), "a change of many files"
+
+
 def test_a_change_of_no_source_needs_no_check(checkout):
     checkout({"core/a.cc": ""})
     assert tidy.to_tidy(checkout({"README.md": ""}, branch="work")) == []

@@ -1,8 +1,9 @@
 """clang-tidy: on changed files, each alone; or on the whole tree, folder by folder: what BERTH_TOGETHER compiles as one for each
 target is joined for all targets of a folder, and each source is checked once. That takes less than a sixth of the time, because
-headers are read and matched once for each folder. A clean checkout of main gets the whole tree, since nothing says how many of
-its commits are new; and so does a change of many files. The check that takes as long as all others (SLOW) is left out there,
-unless every check is asked for."""
+headers are read and matched once for each folder. A change of many files gets the whole tree. A clean checkout of main gets one
+of SHARES shares of it, by turns with its commits: each change was checked before it got there, and what another compiler, header or
+rule changes shows within SHARES commits. The check that takes as long as all others (SLOW) is left out in both, unless every check
+is asked for."""
 
 import json
 import os
@@ -25,6 +26,7 @@ APART = ("transports/no_tls.cc", "firmware-host/agent/pod_state.cc", "tests/unit
          "tests/unit/host/configuration_page_test.cc")
 JOINED = re.compile(r'^#include "(/[^"]+)"$', re.M)
 SLOW = "performance-unnecessary-value-param"
+SHARES = 4  # of the whole tree
 ALONE_AT_MOST = 40  # files: so many, each alone, take about as long as the whole tree together
 
 
@@ -51,7 +53,7 @@ def changed(tree):
 
 def to_tidy(tree):
     """The .cc files to check alone: changed ones, and for a changed header its own .cc file or else one that includes it.
-    None: the whole tree."""
+    None: the whole tree, or a share of it."""
     touched = changed(tree)
     if not touched:
         return None
@@ -63,6 +65,15 @@ def to_tidy(tree):
         if users and not chosen.intersection(users):
             chosen.add(users[0])
     return sorted(chosen) if len(chosen) <= ALONE_AT_MOST else None
+
+
+def share(tree, paths):
+    """(those of the paths whose turn it is, which share that is) on a clean main; (all, None) where something changed."""
+    commits = git(tree.root, "rev-list", "--count", "HEAD")
+    if commits is None or changed(tree):
+        return paths, None
+    turn = int(commits) % SHARES
+    return paths[turn::SHARES], turn
 
 
 def configure(root, preset):
