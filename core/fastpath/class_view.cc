@@ -160,6 +160,7 @@ bool ClassView::note_shape() {
   most_own_ = 0;
   normalizing_ = 0;
   one_group_ = domains_.keys().empty();
+  groups_by_object_ = true;
   for (std::size_t place = 0; place < object_scores_.size(); ++place) {
     const auto& entry = framework_.scores()[place];
     if (!scores(entry)) continue;
@@ -167,10 +168,12 @@ bool ClassView::note_shape() {
       most_own_ += ScorePlugin::kMaxScore * entry.weight;
     } else {
       ++normalizing_;
+      groups_by_object_ = groups_by_object_ && object_scores_[place].answer != nullptr;
       one_group_ = one_group_ && object_scores_[place].answer != nullptr && object_scores_[place].was_uniform;
     }
   }
   one_group_ = one_group_ && most_own_ <= Ranks::kMostScore;
+  groups_by_object_ = groups_by_object_ && most_own_ <= Ranks::kMostScore;
   if (most_own_ <= std::numeric_limits<std::int32_t>::max()) return true;
   return fail(declined::kTotals);
 }
@@ -241,6 +244,7 @@ bool ClassView::regroup(const Snapshot& snapshot) {
   domains_.follow(snapshot);
   if (!note_shape()) return false;
   ranks_.reset(snapshot.nodes().size());
+  scratch_.same_objects = false;
   if (tells_why_) rejected_.reset(snapshot.nodes().size());
   return judge(Rows::all(snapshot.nodes().size()), snapshot);
 }
@@ -307,7 +311,8 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
   std::vector<std::uint8_t>& flags = scratch_.is_changed;  // all 0 between calls
   changed.clear();
   if (flags.size() < ranks_.size()) flags.resize(ranks_.size(), 0);
-  if (!active_.empty() && object_changes_made_ != snapshot.object_changes_made()) note_object_changes(snapshot);
+  scratch_.same_objects = object_changes_made_ == snapshot.object_changes_made();
+  if (!active_.empty() && !scratch_.same_objects) note_object_changes(snapshot);
   for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
     if (change->kind == Snapshot::Change::Kind::replaced) {
       follow_replaced(*change, snapshot);

@@ -160,7 +160,9 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
         ranks_.take(index);
       } else {
         const bool has_group = one_group_ && !ranks_.groups().empty();
-        const Ranks::Number group = has_group ? ranks_.groups().front() : group_of(row, index, snapshot);
+        const Ranks::Number group = has_group            ? ranks_.groups().front()
+                                    : keeps_group(index) ? ranks_.group_of(index)
+                                                         : group_of(row, index, snapshot);
         if (group == Ranks::kNone) return fail(declined::kGroups);
         ranks_.put(index, group, scratch_.ranks[row]);
       }

@@ -30,6 +30,8 @@ void Ranks::resize(std::size_t nodes) {
     group.blocks.resize(divide(nodes), {-1, 0});
     group.blocks_of_blocks.resize(divide(group.blocks.size()), {-1, 0});
     group.known = false;
+    group.stale = static_cast<std::uint32_t>(std::count_if(group.blocks.begin(), group.blocks.end(),
+                                                           [](const Block& block) { return block.nodes == kStale; }));
   }
 }
 
@@ -72,6 +74,7 @@ Ranks::Number Ranks::group(const Key& key) {
   group.key = &found->first;
   group.size = 0;
   group.has_any = group.known = false;
+  group.stale = 0;
   group.place = static_cast<std::uint32_t>(used_.size());
   used_.push_back(number);
   if (used_.size() == 2 && !has_words()) split();
@@ -100,11 +103,20 @@ void Ranks::drop(Number number) {
   free_.push_back(number);
 }
 
-void Ranks::note_change(Group& group, Index index) {
-  group.known = false;
-  if (group.blocks.empty()) return;
-  group.blocks[index / kSide].nodes = kStale;
-  group.blocks_of_blocks[index / kSide / kSide].nodes = kStale;
+void Ranks::note_change(Group& group, Index index, Score before, Score after) {
+  if (!group.blocks.empty()) {
+    group.stale += group.blocks[index / kSide].nodes == kStale ? 0 : 1;
+    group.blocks[index / kSide].nodes = kStale;
+    group.blocks_of_blocks[index / kSide / kSide].nodes = kStale;
+  }
+  // Where there is one group alone, a draw follows, which looks at what is stale.
+  group.known = group.known && (has_words() || group.blocks.empty());
+  if (!group.known) return;
+  Best& best = group.best;
+  if (before >= 0 && before == best.score) --best.nodes;
+  if (after > best.score) best = {after, 0};
+  if (after >= 0 && after == best.score) ++best.nodes;
+  group.known = best.nodes > 0;
 }
 
 void Ranks::make_blocks(Number number) {
@@ -113,15 +125,17 @@ void Ranks::make_blocks(Number number) {
   group.blocks.assign(divide(size_), {-1, kStale});
   group.blocks_of_blocks.assign(divide(group.blocks.size()), {-1, kStale});
   group.known = false;
+  group.stale = static_cast<std::uint32_t>(group.blocks.size());
 }
 
 void Ranks::put(Index index, Number number, Score score) {
   if (contains(index)) {
     const Number before = group_of(index);
     if (before == number) {
-      if (score_of(index) == score) return;
+      const Score had = score_of(index);
+      if (had == score) return;
       set(index, number, score);
-      return note_change(groups_[number], index);
+      return note_change(groups_[number], index, had, score);
     }
     take(index);
   }
@@ -130,20 +144,21 @@ void Ranks::put(Index index, Number number, Score score) {
   ++group.size;
   if (group.blocks.empty() && group.few.size() == kFew) make_blocks(number);
   if (group.blocks.empty()) group.few.push_back(index);
-  note_change(group, index);
+  note_change(group, index, -1, score);
 }
 
 void Ranks::take(Index index) {
   if (!contains(index)) return;
   const Number number = group_of(index);
   Group& group = groups_[number];
+  const Score had = score_of(index);
   clear(index);
   if (group.blocks.empty()) {
     const auto found = std::find(group.few.begin(), group.few.end(), index);
     *found = group.few.back();
     group.few.pop_back();
   }
-  note_change(group, index);
+  note_change(group, index, had, -1);
   if (group.any == index) group.has_any = false;
   if (--group.size == 0) drop(number);
 }
@@ -196,6 +211,14 @@ BERTH_VECTORIZED Ranks::Best best_in_group(const std::uint32_t* words, Ranks::Nu
   return {static_cast<Ranks::Score>(best - 1), best == 0 ? 0 : nodes};
 }
 
+// How many words are those that are asked for, by group; those without a group have the last of them.
+BERTH_VECTORIZED std::size_t count_asked(const std::uint32_t* words, std::size_t count, const std::uint32_t* asked,
+                                         Ranks::Number no_group) {
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < count; ++i) found += asked[std::min(words[i] >> kBits, no_group)] == words[i] ? 1 : 0;
+  return found;
+}
+
 }  // namespace
 
 void Ranks::count_sizes(std::span<const Number> groups) {
@@ -227,7 +250,10 @@ void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) 
     Group& group = groups_[used_[at]];
     any_listed = any_listed || group.size <= kFew;
     if (group.size > kFew) make_blocks(used_[at]);
-    if (!is_lazy) std::fill(group.blocks.begin(), group.blocks.end(), Block{-1, 0});
+    if (!is_lazy) {
+      std::fill(group.blocks.begin(), group.blocks.end(), Block{-1, 0});
+      group.stale = 0;
+    }
     if (group.size == 0) drop(used_[at]);
   }
   if (is_lazy && !any_listed) return;
@@ -267,29 +293,33 @@ void Ranks::look_at_block_of_blocks(Number number, std::size_t which) {
   group.blocks_of_blocks[which] = sum;
 }
 
-Ranks::Best Ranks::find_best(Number number) {
+// Looks at what is stale.
+void Ranks::find_best(Number number) {
   Group& group = groups_[number];
   Best best;
   const auto weigh = [&best](Score score, std::uint32_t nodes) {
     if (score > best.score) best = {score, 0};
     if (score == best.score) best.nodes += nodes;
   };
-  if (group.blocks.empty()) {
-    for (const Index index : group.few) weigh(score_of(index), 1);
-    return best;
-  }
+  for (const Index index : group.few) weigh(score_of(index), 1);
   for (std::size_t which = 0; which < group.blocks_of_blocks.size(); ++which) {
     if (group.blocks_of_blocks[which].nodes == kStale) look_at_block_of_blocks(number, which);
     weigh(group.blocks_of_blocks[which].score, group.blocks_of_blocks[which].nodes);
   }
-  return best;
+  group.best = best;
+  group.known = true;
+  group.stale = 0;
 }
 
 Ranks::Best Ranks::best_of(Number number) {
-  Group& group = groups_[number];
-  if (!group.known) group.best = find_best(number);
-  group.known = true;
-  return group.best;
+  if (!groups_[number].known) find_best(number);
+  return groups_[number].best;
+}
+
+// No block is stale from now on.
+void Ranks::refresh(Number number) {
+  const Group& group = groups_[number];
+  if (!group.known || group.stale > 0) find_best(number);
 }
 
 Ranks::Index Ranks::any_of(Number number) {
@@ -297,7 +327,7 @@ Ranks::Index Ranks::any_of(Number number) {
   if (group.has_any) return group.any;
   group.has_any = true;
   if (group.blocks.empty()) return group.any = group.few.front();
-  best_of(number);  // no block is stale
+  refresh(number);
   std::size_t block = 0;
   while (group.blocks[block].nodes == 0) ++block;
   group.any = static_cast<Index>(block * kSide);
@@ -309,7 +339,7 @@ void Ranks::begin_draw(std::span<const Number> groups) {
   few_best_.clear();
   for (const Number number : groups) {
     Group& group = groups_[number];
-    best_of(number);
+    refresh(number);
     group.asked = true;
     for (const Index index : group.few) {
       if (score_of(index) == group.best.score) few_best_.push_back(index);
@@ -357,7 +387,34 @@ std::size_t Ranks::count_below(std::span<const Number> groups, Index end) const 
   return nodes;
 }
 
+// True when to look at the blocks of these groups that are stale takes longer than to look at each node once. Most are
+// where the nodes of many groups are mixed.
+bool Ranks::are_stale(std::span<const Number> groups) {
+  std::size_t stale = 0;
+  for (const Number number : groups) stale += groups_[number].stale;
+  return has_words() && stale * kSide > size_;
+}
+
+// nth_best(), with a look at each node.
+Ranks::Index Ranks::nth_by_scan(std::span<const Number> groups, std::size_t n, Index start) {
+  const auto no_group = static_cast<Number>(groups_.size());
+  asked_words_.assign(groups_.size() + 1, kNoWord);
+  asked_words_[no_group] = 0;
+  for (const Number number : groups) asked_words_[number] = word_of(number, best_of(number).score);
+  for (std::size_t first = start;;) {
+    const std::size_t last = std::min(first + kSide, size_);
+    const std::size_t found = count_asked(&words_[first], last - first, asked_words_.data(), no_group);
+    for (std::size_t index = first; n < found; ++index) {
+      const Number number = std::min(words_[index] >> kScoreBits, no_group);
+      if (asked_words_[number] == words_[index] && n-- == 0) return static_cast<Index>(index);
+    }
+    n -= found;
+    first = last < size_ ? last : 0;
+  }
+}
+
 Ranks::Index Ranks::nth_best(std::span<const Number> groups, std::size_t n, Index start) {
+  if (are_stale(groups)) return nth_by_scan(groups, n, start);
   begin_draw(groups);
   std::size_t total = 0;
   for (const Number number : groups) total += groups_[number].best.nodes;

@@ -2,8 +2,10 @@
 // their own, in groups of nodes that differ only in it. Answers which score is a group's best, and which nodes have it.
 //
 // A node costs two bytes, or four where there are several groups. What is best is kept for blocks of 64 nodes and for
-// blocks of 64 blocks; a change makes those that the node is in stale, and they are looked at again when somebody asks.
-// So a placement costs a block, and to catch up with many costs the blocks that they are in.
+// blocks of 64 blocks; a change makes those that the node is in stale. A group's best score follows each change, and is
+// looked for again, with the blocks that are stale, when no node has it any more or when a node with it is drawn. So a
+// placement costs a block, to catch up with many costs the blocks that they are in, and a group that is not the best
+// costs nothing.
 #pragma once
 
 #include <cstddef>
@@ -90,6 +92,7 @@ class Ranks {
     const Key* key = nullptr;  // null: unused
     std::uint32_t size = 0;
     std::uint32_t place = 0;  // in used_
+    std::uint32_t stale = 0;  // of `blocks`
     Index any = 0;
     bool has_any = false;
     bool known = false;  // best
@@ -107,14 +110,18 @@ class Ranks {
   void set(Index index, Number number, Score score);
   void clear(Index index);
   static std::size_t divide(std::size_t count) { return (count + kSide - 1) / kSide; }
-  void note_change(Group& group, Index index);
+  // The node's score in the group; -1: it is not in it.
+  void note_change(Group& group, Index index, Score before, Score after);
   void make_blocks(Number number);
   void drop(Number number);
   Number only_group() const { return used_.front(); }
   void split();
   void look_at(Number number, std::size_t block);
   void look_at_block_of_blocks(Number number, std::size_t which);
-  Best find_best(Number number);
+  void find_best(Number number);
+  void refresh(Number number);
+  bool are_stale(std::span<const Number> groups);
+  Index nth_by_scan(std::span<const Number> groups, std::size_t n, Index start);
   void begin_draw(std::span<const Number> groups);
   void count_sizes(std::span<const Number> groups);
   std::size_t few_in(std::size_t first, std::size_t last) const;
@@ -129,7 +136,8 @@ class Ranks {
   std::vector<Group> groups_;        // by number
   std::vector<Number> used_, free_;  // numbers
   RecyclingMap<Key, Number> numbers_;
-  std::vector<Index> few_best_;  // during nth_best(): of the groups without blocks, ascending
+  std::vector<Word> asked_words_;  // during nth_by_scan(), by group: of its best nodes
+  std::vector<Index> few_best_;    // during nth_best(): of the groups without blocks, ascending
 };
 
 }  // namespace berth

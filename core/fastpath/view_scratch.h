@@ -16,6 +16,7 @@ struct UpdateScratch {
   std::vector<Ranks::Index> changed;
   std::vector<std::uint8_t> is_changed;  // by index
   std::vector<std::size_t> tracked;      // indices
+  bool same_objects = false;             // no object of a node changed
   // By row of a batch:
   std::vector<std::uint8_t> rejects;
   std::vector<std::int32_t> scores;            // of one plugin

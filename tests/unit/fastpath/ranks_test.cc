@@ -98,7 +98,6 @@ void compare(Ranks& ranks, const Listed& listed, Random& random, std::size_t nod
   }
 }
 
-// Sizes around a block, a block of blocks, and a group that is listed; from one group to many.
 // A group's number and a score share a word.
 TEST(Ranks, GiveNoGroupBeyondTheLastNumber) {
   Ranks ranks;
@@ -113,6 +112,7 @@ TEST(Ranks, GiveNoGroupBeyondTheLastNumber) {
   EXPECT_EQ(ranks.score_of(0), Ranks::kMostScore);
 }
 
+// Sizes around a block, a block of blocks, and a group that is listed; from one group to many.
 TEST(Ranks, AnswerAsListsOfAllNodesWhateverChanges) {
   Random random(1);
   for (const std::size_t size : {3u, 64u, 65u, 300u, 1000u, 4096u, 5000u}) {
