@@ -1,26 +1,36 @@
 #!/usr/bin/python3
-"""Draws the README's plots from the committed figures: Berth and kube-scheduler by number of nodes, with logarithmic axes.
+"""Draws the README's plots from the committed figures: Berth and kube-scheduler by number of nodes, and what more classes of pods
+cost Berth; all axes are logarithmic.
 
-    tests/bench/plot.py                        draws figures/*.svg from figures/berth.json and figures/reference.json
-    tests/bench/plot.py --measure [--seconds S]  first updates figures/berth.json with tests/bench/run
+    tests/bench/plot.py                        draws figures/*.svg from figures/*.json
+    tests/bench/plot.py --measure [--seconds S] [--traces FOLDER]
+                                               first updates berth.json and classes.json with tests/bench/run; "mixed" is measured
+                                               with the recorded traces in FOLDER, or stays as it is
 
 reference.json: kube-scheduler 1.35.4, run as a library with its default profile on a machine with two cores. By default it scores
-fewer nodes in larger fleets ("adaptive"); Berth scores all of them, as kube-scheduler does for the dashed line.
+fewer nodes in larger fleets ("adaptive"); Berth scores all of them, as kube-scheduler does for the dashed line. "mixed" are recorded
+traces, by which both were driven; the p99 of kube-scheduler was not recorded. classes.json: the fastest of three runs of each
+generated trace.
 """
 
 import argparse
 import json
 import math
 import subprocess
-import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "figures"
 NODES = (100, 1000, 5000, 20000, 100000)
 # Panels: our workload, and that of the reference. kube-scheduler does not cache by class: new and repeated ones cost the same.
-PANELS = [("SchedulingBasic", "SchedulingBasic"), ("NodeAffinity", "NodeAffinity"), ("TopologySpreading", "TopologySpreading"),
+PANELS = [("mixed", "mixed"), ("SchedulingBasic", "SchedulingBasic"), ("NodeAffinity", "NodeAffinity"), ("TopologySpreading", "TopologySpreading"),
           ("PodAntiAffinity", "PodAntiAffinity"), ("Preemption", "Preemption"), ("NewClasses", "SchedulingBasic")]
+MIXED = (1000, 5000, 20000)  # nodes of the traces
+CLASSES = (1, 8, 9, 64, 200, 1000)
+CLASS_NODES = 5000
+# What pods of a class ask for, in the names of generated traces.
+KINDS = {"": ("plain", "#2f81f7"), "spread": ("topology spread", "#d9730d"), "affinity": ("preferred affinity", "#3fb950")}
 PLOTS = {"pods_per_second": "pods per second, scheduling cycle", "p99_us": "p99 of a decision, microseconds"}
 # Readable on light and dark backgrounds.
 BERTH, KUBE, TEXT, GRID = "#2f81f7", "#d9730d", "#7d8590", "#7d859040"
@@ -52,13 +62,16 @@ def line(points, colour, dashes=""):
     return parts + [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{colour}"/>' for x, y in points]
 
 
-def panel(left, top, title, curves, x_range, y_range):
-    x_of, y_of = logarithmic(*x_range, WIDTH), logarithmic(*y_range, HEIGHT)
+def panel(left, top, title, curves, x_values, y_range):
+    x_of, y_of = logarithmic(x_values[0], x_values[-1], WIDTH), logarithmic(*y_range, HEIGHT)
     parts = [text(left + WIDTH / 2, top - 8, title, size=12)]
-    for value in NODES:
+    labelled = -math.inf
+    for value in x_values:
         x = left + x_of(value)
         parts.append(f'<path d="M{x:.1f} {top}v{HEIGHT}" stroke="{GRID}"/>')
-        parts.append(text(round(x, 1), top + HEIGHT + 14, short(value)))
+        if x - labelled > 12:  # 8 and 9 would overlap
+            parts.append(text(round(x, 1), top + HEIGHT + 14, short(value)))
+            labelled = x
     value = y_range[0]
     while value <= y_range[1]:
         y = top + HEIGHT - y_of(value)
@@ -77,7 +90,7 @@ def curves_of(key, ours, theirs, berth, reference):
     for scored, dashes in (("adaptive", ""), ("all", ' stroke-dasharray="3 3"')):
         # In fleets of 100 nodes the adaptive number is all of them.
         rows = [row for row in reference if (row["workload"], row["scope"], row["gomaxprocs"]) == (theirs, "cycle", 2)
-                and (row["nodes_scored"] == scored or row["nodes"] == 100)]
+                and key in row and (row["nodes_scored"] == scored or row["nodes"] == 100)]
         curves.append((KUBE, dashes, sorted((row["nodes"], row[key]) for row in rows)))
     return [*curves, (BERTH, "", sorted(mine))]
 
@@ -97,29 +110,82 @@ def draw(key, berth, reference):
         parts += [f'<path d="M{x} 36h22" stroke="{colour}" stroke-width="1.8"{dashes}/>', text(x + 28, 40, label, anchor="start", size=11)]
     for number, ((ours, _), curves) in enumerate(zip(PANELS, all_curves)):
         left, top = LEFT + number % COLUMNS * (WIDTH + GAP_X), TOP + number // COLUMNS * (HEIGHT + GAP_Y)
-        parts += panel(left, top, ours, curves, (NODES[0], NODES[-1]), y_range)
+        parts += panel(left, top, ours, curves, NODES, y_range)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def class_curves(rows):
+    """[(colour, dashes, [(classes, cost of a pod where one class alone costs 1)])], by kind."""
+    speed = {row["workload"]: row["pods_per_second"] for row in rows if row["scope"] == "cycle"}
+    curves = []
+    for kind, (_, colour) in KINDS.items():
+        alone = speed[f"classes1{kind}-{CLASS_NODES}"]
+        curves.append((colour, "", [(count, alone / speed[f"classes{count}{kind}-{CLASS_NODES}"]) for count in CLASSES]))
+    return curves
+
+
+def draw_classes(rows):
+    """Returns the SVG as text."""
+    curves = class_curves(rows)
+    y_range = decades([value for _, _, points in curves for _, value in points])
+    width, height = LEFT + WIDTH + 200, TOP + HEIGHT + 46
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+             'font-family="sans-serif">',
+             text(LEFT, 20, f"cost of a pod by classes in turn, {CLASS_NODES} nodes; one class: 1", anchor="start", size=14)]
+    parts += panel(LEFT, TOP - 16, "", curves, CLASSES, y_range)
+    for number, (name, colour) in enumerate(KINDS.values()):
+        y = TOP + 20 + 22 * number
+        parts += [f'<path d="M{LEFT + WIDTH + 24} {y}h22" stroke="{colour}" stroke-width="1.8"/>',
+                  text(LEFT + WIDTH + 52, y + 4, name, anchor="start", size=11)]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def read(name):
+    return json.loads((FIGURES / name).read_text(encoding="utf-8"))
+
+
 def figures():
-    return [json.loads((FIGURES / name).read_text(encoding="utf-8")) for name in ("berth.json", "reference.json")]
+    return [read(name) for name in ("berth.json", "reference.json")]
+
+
+def write(name, rows):
+    (FIGURES / name).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def run(words):
+    """The rows that tests/bench/run writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "rows.json"
+        subprocess.run([HERE / "run", *words, "--path", "fast", "--json", out], check=True)
+        return json.loads(out.read_text(encoding="utf-8"))
+
+
+def measure(seconds, traces):
+    """Updates what we measure."""
+    mixed = [row for row in read("berth.json") if row["workload"] == "mixed"]
+    if traces:
+        words = [word for nodes in MIXED for word in ("--trace", Path(traces) / f"mixed-{nodes}.jsonl.gz")]
+        mixed = [{**row, "workload": "mixed"} for row in run(words)]
+    workloads = [word for ours, _ in PANELS if ours != "mixed" for word in ("--workload", ours)]
+    write("berth.json", mixed + run(["--growth", "--seconds", seconds, *workloads]))
+    names = [f"classes{count}{kind}-{CLASS_NODES}" for kind in KINDS for count in CLASSES]
+    rows = [row for _ in range(3) for row in run(["--generated", *names]) if row["scope"] == "cycle"]
+    fastest = {row["workload"]: row for row in sorted(rows, key=lambda row: row["pods_per_second"])}
+    write("classes.json", [fastest[name] for name in names])
 
 
 def main():
     parser = argparse.ArgumentParser(description="Draws the plots of the README.")
-    parser.add_argument("--measure", action="store_true", help="update figures/berth.json first")
+    parser.add_argument("--measure", action="store_true", help="update the figures first")
     parser.add_argument("--seconds", default="4", help="time limit per workload and size")
+    parser.add_argument("--traces", metavar="FOLDER", help="recorded traces")
     given = parser.parse_args()
     if given.measure:
-        command = [HERE / "run", "--growth", "--seconds", given.seconds, "--json", FIGURES / "berth.json"]
-        for ours, _ in PANELS:
-            command += ["--workload", ours]
-        if subprocess.run(command, check=False).returncode:
-            return 1
+        measure(given.seconds, given.traces)
     for key in PLOTS:
         (FIGURES / f"{key}.svg").write_text(draw(key, *figures()), encoding="utf-8")
-    return 0
+    (FIGURES / "classes.svg").write_text(draw_classes(read("classes.json")), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
