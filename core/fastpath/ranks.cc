@@ -105,17 +105,25 @@ void Ranks::drop(Number number) {
 
 void Ranks::note_change(Group& group, Index index, Score before, Score after) {
   if (!group.blocks.empty()) {
-    group.stale += group.blocks[index / kSide].nodes == kStale ? 0 : 1;
-    group.blocks[index / kSide].nodes = kStale;
-    group.blocks_of_blocks[index / kSide / kSide].nodes = kStale;
+    Block& block = group.blocks[index / kSide];
+    if (block.nodes != kStale) {  // otherwise the block of blocks is stale too
+      block.nodes = kStale;
+      ++group.stale;
+      group.blocks_of_blocks[index / kSide / kSide].nodes = kStale;
+    }
+    if (!has_words()) {  // the one group: a draw follows, which looks at what is stale
+      group.known = false;
+      return;
+    }
   }
-  // Where there is one group alone, a draw follows, which looks at what is stale.
-  group.known = group.known && (has_words() || group.blocks.empty());
   if (!group.known) return;
   Best& best = group.best;
-  if (before >= 0 && before == best.score) --best.nodes;
-  if (after > best.score) best = {after, 0};
-  if (after >= 0 && after == best.score) ++best.nodes;
+  if (before == best.score && before >= 0) --best.nodes;
+  if (after > best.score) {
+    best = {after, 1};
+  } else if (after == best.score && after >= 0) {
+    ++best.nodes;
+  }
   group.known = best.nodes > 0;
 }
 
@@ -130,8 +138,7 @@ void Ranks::make_blocks(Number number) {
 
 void Ranks::put(Index index, Number number, Score score) {
   if (contains(index)) {
-    const Number before = group_of(index);
-    if (before == number) {
+    if (group_of(index) == number) {
       const Score had = score_of(index);
       if (had == score) return;
       set(index, number, score);
