@@ -163,10 +163,6 @@ class ClassView {
   // What the own scores of a group's nodes are, besides their ranks.
   std::int64_t beyond_ranks(Ranks::Number group) const;
   Ranks::Number group_of(std::size_t row, std::size_t index, const Snapshot& snapshot);
-  // The node is in a group, and nothing changed that tells groups apart: neither its object nor pods that count.
-  bool keeps_group(Ranks::Index index) const {
-    return scratch_.same_objects && groups_by_object_ && ranks_.contains(index) && !is_touched(index);
-  }
   static std::int64_t domain_of(const Domains::Key& key, std::size_t index);
   bool group_all(const Snapshot& snapshot);
   bool number_groups(std::size_t count, const Snapshot& snapshot);

@@ -154,18 +154,22 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
   scratch_.ranks.resize(rows.size());
   make_ranks(scratch_.own.data(), rejects.data(), rows.size(), scratch_.ranks.data());
   if (!rows.are_all()) {
+    // A node in a group stays there while nothing changes that tells groups apart: neither its object nor pods that
+    // count.
+    const bool may_keep = scratch_.same_objects && groups_by_object_;
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const auto index = static_cast<Ranks::Index>(rows[row]);
       if (rejects[row] != 0) {
         ranks_.take(index);
-      } else {
-        const bool has_group = one_group_ && !ranks_.groups().empty();
-        const Ranks::Number group = has_group            ? ranks_.groups().front()
-                                    : keeps_group(index) ? ranks_.group_of(index)
-                                                         : group_of(row, index, snapshot);
-        if (group == Ranks::kNone) return fail(declined::kGroups);
-        ranks_.put(index, group, scratch_.ranks[row]);
+        continue;
       }
+      const bool only = one_group_ && !ranks_.groups().empty();
+      const bool keeps = !only && may_keep && ranks_.contains(index) && !is_touched(index);
+      const Ranks::Number group = only    ? ranks_.groups().front()
+                                  : keeps ? ranks_.group_of(index)
+                                          : group_of(row, index, snapshot);
+      if (group == Ranks::kNone) return fail(declined::kGroups);
+      ranks_.put(index, group, scratch_.ranks[row]);
     }
     return true;
   }

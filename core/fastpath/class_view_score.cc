@@ -169,7 +169,7 @@ bool ClassView::Attempt::choose(Random& random, std::optional<std::size_t>& chos
     scratch_.best.push_back(alike.group);
   }
   const std::size_t drawn = ties == 1 ? 0 : random.below(ties);
-  chosen = ranks.nth_best(scratch_.best, drawn, static_cast<Ranks::Index>(start_));
+  chosen = RanksDraw(ranks, scratch_.best, scratch_.draw).nth(drawn, static_cast<Ranks::Index>(start_));
   return true;
 }
 

@@ -218,14 +218,6 @@ BERTH_VECTORIZED Ranks::Best best_in_group(const std::uint32_t* words, Ranks::Nu
   return {static_cast<Ranks::Score>(best - 1), best == 0 ? 0 : nodes};
 }
 
-// How many words are those that are asked for, by group; those without a group have the last of them.
-BERTH_VECTORIZED std::size_t count_asked(const std::uint32_t* words, std::size_t count, const std::uint32_t* asked,
-                                         Ranks::Number no_group) {
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < count; ++i) found += asked[std::min(words[i] >> kBits, no_group)] == words[i] ? 1 : 0;
-  return found;
-}
-
 }  // namespace
 
 void Ranks::count_sizes(std::span<const Number> groups) {
@@ -340,100 +332,6 @@ Ranks::Index Ranks::any_of(Number number) {
   group.any = static_cast<Index>(block * kSide);
   while (!contains(group.any) || group_of(group.any) != number) ++group.any;
   return group.any;
-}
-
-void Ranks::begin_draw(std::span<const Number> groups) {
-  few_best_.clear();
-  for (const Number number : groups) {
-    Group& group = groups_[number];
-    refresh(number);
-    group.asked = true;
-    for (const Index index : group.few) {
-      if (score_of(index) == group.best.score) few_best_.push_back(index);
-    }
-  }
-  std::sort(few_best_.begin(), few_best_.end());
-}
-
-std::size_t Ranks::few_in(std::size_t first, std::size_t last) const {
-  const auto from = std::lower_bound(few_best_.begin(), few_best_.end(), first);
-  return static_cast<std::size_t>(std::lower_bound(from, few_best_.end(), last) - from);
-}
-
-std::size_t Ranks::count_in_block(std::span<const Number> groups, std::size_t which) const {
-  std::size_t nodes = few_in(which * kSide, (which + 1) * kSide);
-  for (const Number number : groups) {
-    const Group& group = groups_[number];
-    if (!group.blocks.empty() && group.blocks[which].score == group.best.score) nodes += group.blocks[which].nodes;
-  }
-  return nodes;
-}
-
-std::size_t Ranks::count_in_block_of_blocks(std::span<const Number> groups, std::size_t which) const {
-  std::size_t nodes = few_in(which * kSide * kSide, (which + 1) * kSide * kSide);
-  for (const Number number : groups) {
-    const Group& group = groups_[number];
-    if (group.blocks.empty() || group.blocks_of_blocks[which].score != group.best.score) continue;
-    nodes += group.blocks_of_blocks[which].nodes;
-  }
-  return nodes;
-}
-
-bool Ranks::is_asked(Index index) const {
-  if (!contains(index)) return false;
-  const Group& group = groups_[group_of(index)];
-  return group.asked && group.best.score == score_of(index);
-}
-
-std::size_t Ranks::count_below(std::span<const Number> groups, Index end) const {
-  std::size_t nodes = 0;
-  std::size_t block = end / kSide;
-  for (std::size_t index = block * kSide; index < end; ++index) nodes += is_asked(static_cast<Index>(index)) ? 1 : 0;
-  for (; block % kSide != 0; --block) nodes += count_in_block(groups, block - 1);
-  for (std::size_t which = 0; which < block / kSide; ++which) nodes += count_in_block_of_blocks(groups, which);
-  return nodes;
-}
-
-// True when to look at the blocks of these groups that are stale takes longer than to look at each node once. Most are
-// where the nodes of many groups are mixed.
-bool Ranks::are_stale(std::span<const Number> groups) {
-  std::size_t stale = 0;
-  for (const Number number : groups) stale += groups_[number].stale;
-  return has_words() && stale * kSide > size_;
-}
-
-// nth_best(), with a look at each node.
-Ranks::Index Ranks::nth_by_scan(std::span<const Number> groups, std::size_t n, Index start) {
-  const auto no_group = static_cast<Number>(groups_.size());
-  asked_words_.assign(groups_.size() + 1, kNoWord);
-  asked_words_[no_group] = 0;
-  for (const Number number : groups) asked_words_[number] = word_of(number, best_of(number).score);
-  for (std::size_t first = start;;) {
-    const std::size_t last = std::min(first + kSide, size_);
-    const std::size_t found = count_asked(&words_[first], last - first, asked_words_.data(), no_group);
-    for (std::size_t index = first; n < found; ++index) {
-      const Number number = std::min(words_[index] >> kScoreBits, no_group);
-      if (asked_words_[number] == words_[index] && n-- == 0) return static_cast<Index>(index);
-    }
-    n -= found;
-    first = last < size_ ? last : 0;
-  }
-}
-
-Ranks::Index Ranks::nth_best(std::span<const Number> groups, std::size_t n, Index start) {
-  if (are_stale(groups)) return nth_by_scan(groups, n, start);
-  begin_draw(groups);
-  std::size_t total = 0;
-  for (const Number number : groups) total += groups_[number].best.nodes;
-  n = (n + count_below(groups, start)) % total;
-  std::size_t at = 0;
-  for (std::size_t nodes = 0; (nodes = count_in_block_of_blocks(groups, at)) <= n; ++at) n -= nodes;
-  at *= kSide;
-  for (std::size_t nodes = 0; (nodes = count_in_block(groups, at)) <= n; ++at) n -= nodes;
-  auto index = static_cast<Index>(at * kSide);
-  while (!is_asked(index) || n-- > 0) ++index;
-  for (const Number number : groups) groups_[number].asked = false;
-  return index;
 }
 
 std::size_t Ranks::bytes() const {

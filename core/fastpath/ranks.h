@@ -1,5 +1,6 @@
 // Ranks: the nodes that are feasible for one class of pods as far as each node can be judged alone, with a score of
-// their own, in groups of nodes that differ only in it. Answers which score is a group's best, and which nodes have it.
+// their own, in groups of nodes that differ only in it. Answers which score is a group's best; RanksDraw, which nodes
+// have it.
 //
 // A node costs two bytes, or four where there are several groups. What is best is kept for blocks of 64 nodes and for
 // blocks of 64 blocks; a change makes those that the node is in stale. A group's best score follows each change, and is
@@ -72,13 +73,11 @@ class Ranks {
   const Key& key_of(Number group) const { return *groups_[group].key; }
   Best best_of(Number group);
   Index any_of(Number group);  // some node of the group
-  // The `n`th of all nodes that have the best score of one of these groups, from 0, in ascending order from `start` on
-  // and then from 0.
-  Index nth_best(std::span<const Number> groups, std::size_t n, Index start);
   // Bytes of memory, about.
   std::size_t bytes() const;
 
  private:
+  friend class RanksDraw;
   static constexpr std::size_t kSide = 64;  // nodes in a block, blocks in a block of blocks
   static constexpr std::size_t kFew = 256;  // a group that never had more nodes has no blocks: they are listed
   static constexpr std::size_t kFewGroups = 4;
@@ -96,7 +95,7 @@ class Ranks {
     Index any = 0;
     bool has_any = false;
     bool known = false;  // best
-    bool asked = false;  // by nth_best(), during the call
+    bool asked = false;  // by RanksDraw, during the call
     Best best;
     std::vector<Index> few;     // while there are no blocks
     std::vector<Block> blocks;  // empty: none
@@ -120,15 +119,7 @@ class Ranks {
   void look_at_block_of_blocks(Number number, std::size_t which);
   void find_best(Number number);
   void refresh(Number number);
-  bool are_stale(std::span<const Number> groups);
-  Index nth_by_scan(std::span<const Number> groups, std::size_t n, Index start);
-  void begin_draw(std::span<const Number> groups);
   void count_sizes(std::span<const Number> groups);
-  std::size_t few_in(std::size_t first, std::size_t last) const;
-  std::size_t count_in_block(std::span<const Number> groups, std::size_t block) const;
-  std::size_t count_in_block_of_blocks(std::span<const Number> groups, std::size_t which) const;
-  std::size_t count_below(std::span<const Number> groups, Index end) const;
-  bool is_asked(Index index) const;
 
   std::size_t size_ = 0;
   std::vector<Score> scores_;        // by index, while all are in one group; -1: in none
@@ -136,8 +127,6 @@ class Ranks {
   std::vector<Group> groups_;        // by number
   std::vector<Number> used_, free_;  // numbers
   RecyclingMap<Key, Number> numbers_;
-  std::vector<Word> asked_words_;  // during nth_by_scan(), by group: of its best nodes
-  std::vector<Index> few_best_;    // during nth_best(): of the groups without blocks, ascending
 };
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/fastpath/ranks.h"
+#include "core/fastpath/ranks_draw.h"
 #include "core/fastpath/undeclared.h"
 #include "core/framework/framework.h"
 
@@ -58,6 +59,7 @@ struct ViewScratch : UpdateScratch {
   std::vector<std::int64_t> alike_scores;  // normalized, by Alike and Score plugin
   std::vector<NodeScore> normalizing;
   std::vector<Ranks::Number> best;
+  RanksDraw::Scratch draw;
   // All feasible nodes and their totals, when undeclared plugins score all of them.
   Undeclared::Indices nodes;
   std::vector<std::int64_t> totals;

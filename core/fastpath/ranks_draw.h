@@ -1,0 +1,43 @@
+// RanksDraw: one of the nodes that have the best score of some groups of Ranks, by its number among them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/fastpath/ranks.h"
+
+namespace berth {
+
+class RanksDraw {
+ public:
+  // Kept from draw to draw, to avoid allocations.
+  struct Scratch {
+    std::vector<std::uint32_t> asked_words;
+    std::vector<Ranks::Index> few_best;
+  };
+
+  // `ranks` do not change meanwhile, but for what they know of their best.
+  RanksDraw(Ranks& ranks, std::span<const Ranks::Number> groups, Scratch& scratch)
+      : ranks_(ranks), groups_(groups), scratch_(scratch) {}
+
+  // The `n`th, from 0, in ascending order from `start` on and then from 0. `n` is below the sum of their best nodes.
+  Ranks::Index nth(std::size_t n, Ranks::Index start);
+
+ private:
+  bool are_stale() const;
+  Ranks::Index nth_by_scan(std::size_t n, Ranks::Index start);
+  void begin();
+  std::size_t few_in(std::size_t first, std::size_t last) const;
+  std::size_t count_in_block(std::size_t which) const;
+  std::size_t count_in_block_of_blocks(std::size_t which) const;
+  std::size_t count_below(Ranks::Index end) const;
+  bool is_asked(Ranks::Index index) const;
+
+  Ranks& ranks_;
+  std::span<const Ranks::Number> groups_;
+  Scratch& scratch_;
+};
+
+}  // namespace berth
