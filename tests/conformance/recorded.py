@@ -3,7 +3,8 @@
 
 The cases of this repository lie in cases/, compressed. BERTH_CONFORMANCE may name a folder with more of them; unset,
 shared/conformance beside the repository is looked at, if there is one. Of such a folder only the files are added whose
-bytes none of ours has: the same family is never replayed twice. FOLDER is emptied first.
+bytes none of ours has: the same family is never replayed twice. FOLDER is emptied first; one that holds anything but
+unpacked cases is left alone.
 """
 
 import hashlib
@@ -49,9 +50,17 @@ def gather(to, ours=CASES, more=None):
     return unpacked, len(digests) - unpacked
 
 
+def check_target(to):
+    """An error for a folder that was hardly meant: it would be emptied."""
+    other = next((path for path in to.rglob("*") if not path.is_dir() and path.suffix != ".json"), None)
+    if other or (to.exists() and not to.is_dir()):
+        raise SystemExit(f"recorded.py: {to} would be emptied, but holds {other or 'no folder'}: name a new folder")
+
+
 def main(arguments):
-    if not 1 <= len(arguments) <= 2:
+    if not 1 <= len(arguments) <= 2 or arguments[0].startswith("-"):
         raise SystemExit(__doc__)
+    check_target(Path(arguments[0]))
     more = more_folder()
     unpacked, added = gather(arguments[0], more=more)
     if not unpacked:

@@ -1,4 +1,4 @@
-"""A README in every top-level folder, and CMake lists that name exactly the existing sources."""
+"""The top level, a README in each of its folders, and CMake lists that name exactly the existing sources."""
 
 import posixpath
 import re
@@ -7,7 +7,16 @@ from source import ROOMS, Finding
 
 SOURCE = re.compile(r"(?<![\w./${}-])((?:\$\{[A-Z_]+\}/)?[\w./-]+\.cc)\b")
 GENERATED = re.compile(r"\$\{CMAKE_(?:CURRENT_)?BINARY_DIR\}/\S+|\bconfigure_file\s*\([^)]*\)")
+FILES = {".clang-format", ".clang-tidy", ".gitignore", "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md",
+         "LICENSE", "README.md"}
 VARIABLES = ("${CMAKE_SOURCE_DIR}/", "${PROJECT_SOURCE_DIR}/")
+
+
+def check_top(tree):
+    for path in tree.paths:
+        top, _, below = path.partition("/")
+        if top not in (ROOMS + (".ci",) if below else FILES):
+            yield Finding(path, 1, "not a place of this repository; remove it, or move it to the folder that it belongs to")
 
 
 def check_readmes(tree):
@@ -42,5 +51,6 @@ def check_sources(tree):
 
 
 def check(tree):
+    yield from check_top(tree)
     yield from check_readmes(tree)
     yield from check_sources(tree)

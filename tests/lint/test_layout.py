@@ -13,6 +13,12 @@ def test_a_folder_with_a_readme_passes(tree):
     assert messages(tree, {"core/a.h": ""}) == []
 
 
+def test_a_file_or_folder_that_the_top_level_does_not_have_is_found(tree):
+    assert messages(tree, {".ci/run": "", "LICENSE": ""}) == []
+    found = messages(tree, {"--help/cases.json": "{}", "notes.txt": ""})
+    assert [message.split(":")[0] for message in found] == ["--help/cases.json", "notes.txt"]
+
+
 def test_a_folder_without_a_readme_is_found(tree):
     (found,) = [str(f) for f in layout.check(tree({"README.md": "", "core/a.h": ""}))]
     assert found.startswith("core/README.md:1: missing")

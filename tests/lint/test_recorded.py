@@ -60,3 +60,18 @@ def test_every_family_of_this_repository_holds_cases(tmp_path):
     for path in (tmp_path / "to").rglob("*.json"):
         cases = json.loads(path.read_text())
         assert cases and all(case["name"] for case in cases), path
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["a", "b", "c"]])
+def test_an_option_or_a_wrong_number_of_arguments_is_told_the_usage_and_makes_no_folder(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="recorded.py FOLDER"):
+        recorded.main(arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_something_else_is_not_emptied(tmp_path):
+    write(tmp_path / "home", {"letters/first.txt": "dear", "a.json": "{}"})
+    with pytest.raises(SystemExit, match="would be emptied"):
+        recorded.main([str(tmp_path / "home")])
+    assert texts(tmp_path / "home") == {"letters/first.txt": "dear", "a.json": "{}"}
