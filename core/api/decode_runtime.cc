@@ -13,6 +13,12 @@ const Json::Array& items_of(const Json& object, std::string_view key) {
   return value != nullptr && value->is_array() ? value->as_array() : kNone;
 }
 
+// A member that is null counts as absent, as in Kubernetes.
+bool has(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && !value->is_null();
+}
+
 bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") != std::string::npos; }
 
 void check_volume(const Json& volume, const std::string& path, Findings& findings) {
@@ -74,7 +80,7 @@ void check_variable(const Json& variable, const std::string& path, Findings& fin
     return;
   }
   for (std::string_view key : {"secretKeyRef", "configMapKeyRef", "resourceFieldRef"}) {
-    if (source->find(key) != nullptr) return;
+    if (has(*source, key)) return;
   }
   findings.rule(path + ".valueFrom", "expected one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef");
 }
@@ -87,6 +93,12 @@ void check_container(const Json& container, const std::string& path, const Json:
   const Json::Array& variables = items_of(container, "env");
   for (std::size_t i = 0; i < variables.size(); ++i) {
     check_variable(variables[i], item_path(path + ".env", i), findings);
+  }
+  // core/v1 validation, ValidateEnvFrom.
+  const Json::Array& sources = items_of(container, "envFrom");
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (has(sources[i], "secretRef") || has(sources[i], "configMapRef")) continue;
+    findings.rule(item_path(path + ".envFrom", i), "expected one of configMapRef and secretRef");
   }
 }
 

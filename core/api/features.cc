@@ -147,8 +147,9 @@ class Reader {
     const Json::Array& sources = list_of(container, "envFrom");
     for (std::size_t i = 0; i < sources.size(); ++i) {
       const std::string from = item_of(path, "envFrom", i);
-      if (asks(member(sources[i], "secretRef"))) add("secrets", from + ".secretRef");
-      if (asks(member(sources[i], "configMapRef"))) add("configMaps", from + ".configMapRef");
+      // Even an empty one: there is no other place that the variables could come from.
+      if (!member(sources[i], "secretRef").is_null()) add("secrets", from + ".secretRef");
+      if (!member(sources[i], "configMapRef").is_null()) add("configMaps", from + ".configMapRef");
     }
     const Json::Array& entries = list_of(container, "env");
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -157,7 +158,7 @@ class Reader {
       for (const auto& [key, feature] :
            {std::pair{"secretKeyRef", "secrets"}, std::pair{"configMapKeyRef", "configMaps"},
             std::pair{"resourceFieldRef", "resourceFieldRefs"}}) {
-        if (asks(member(source, key))) add(feature, from + key);
+        if (!member(source, key).is_null()) add(feature, from + key);
       }
       const std::string field = member(source, "fieldRef").string_at("fieldPath");
       if (is_device_field(field)) add("fieldRefs/" + field, from + "fieldRef");

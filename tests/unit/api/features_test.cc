@@ -76,6 +76,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "spec.containers[0].env[0].valueFrom.secretKeyRef (feature secrets)"},
         FeatureCase{"ConfigMaps", container(R"("envFrom":[{"configMapRef":{"name":"m"}}])"),
                     "spec.containers[0].envFrom[0].configMapRef (feature configMaps)"},
+        FeatureCase{"EmptyReferenceToASecret", container(R"("env":[{"name":"A","valueFrom":{"secretKeyRef":{}}}])"),
+                    "spec.containers[0].env[0].valueFrom.secretKeyRef (feature secrets)"},
+        FeatureCase{"AllOfAConfigMapWithoutAName", container(R"("envFrom":[{"configMapRef":{}}])"),
+                    "spec.containers[0].envFrom[0].configMapRef (feature configMaps)"},
         FeatureCase{"PlainField",
                     container(R"("env":[{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['a']"}}}])"),
                     ""},
@@ -155,6 +159,12 @@ INSTANTIATE_TEST_SUITE_P(
             "ValueFrom", container(R"("env":[{"name":"A","valueFrom":{}}])"),
             "spec.containers[0].env[0].valueFrom: expected one of fieldRef, resourceFieldRef, configMapKeyRef and "
             "secretKeyRef"},
+        RefusedCase{
+            "ValueFromNothing", container(R"("env":[{"name":"A","valueFrom":{"secretKeyRef":null}}])"),
+            "spec.containers[0].env[0].valueFrom: expected one of fieldRef, resourceFieldRef, configMapKeyRef and "
+            "secretKeyRef"},
+        RefusedCase{"EnvFromAPrefixAlone", container(R"("envFrom":[{"prefix":"X_"}])"),
+                    "spec.containers[0].envFrom[0]: expected one of configMapRef and secretRef"},
         RefusedCase{
             "Field", container(R"("env":[{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.foo"}}}])"),
             "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: expected metadata.name, metadata.namespace, "
