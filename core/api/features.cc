@@ -117,6 +117,10 @@ class Reader {
           add("volumes/" + source, item_of("spec", "volumes", i) + "." + source);
         }
       }
+      // Forces the readOnly of each mount of it (core/v1, PersistentVolumeClaimVolumeSource).
+      if (member(member(volumes[i], "persistentVolumeClaim"), "readOnly") == Json(true)) {
+        add("readOnlyMounts", item_of("spec", "volumes", i) + ".persistentVolumeClaim.readOnly");
+      }
     }
   }
 

@@ -55,6 +55,13 @@ INSTANTIATE_TEST_SUITE_P(
                     R"("volumes":[{"name":"a","emptyDir":{}},{"name":"b","emptyDir":{}},{"name":"s","secret":{}}])",
                     "spec.volumes[0].emptyDir (feature volumes/emptyDir), spec.volumes[2].secret (feature "
                     "volumes/secret)"},
+        FeatureCase{"AClaimThatForcesItsMountsToBeReadOnly",
+                    R"("volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d","readOnly":true}}])",
+                    "spec.volumes[0].persistentVolumeClaim (feature volumes/persistentVolumeClaim), "
+                    "spec.volumes[0].persistentVolumeClaim.readOnly (feature readOnlyMounts)"},
+        FeatureCase{"AClaimThatDoesNot",
+                    R"("volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d","readOnly":false}}])",
+                    "spec.volumes[0].persistentVolumeClaim (feature volumes/persistentVolumeClaim)"},
         FeatureCase{"Probe", container(R"("readinessProbe":{"periodSeconds":1})"),
                     "spec.containers[0].readinessProbe (feature probes)"},
         FeatureCase{
