@@ -157,17 +157,20 @@ class Planner {
       (create ? plan_.directories : plan_.existing).push_back(host_path);
       return Volume{host_path};
     }
-    if (!member(volume, "emptyDir").is_null() || volume.as_object().size() == 1) {
-      const std::string empty_dir = site_.pod_directory + "/volumes/" + name;
-      plan_.directories.push_back(empty_dir);
-      return Volume{empty_dir, true};
-    }
+    if (!member(volume, "emptyDir").is_null()) return use_empty_dir(name);
     for (const auto& [source, value] : volume.as_object()) {
-      if (source == "name") continue;
+      if (source == "name" || value.is_null()) continue;
       return Status::error(path + "." + source + ": not supported by the process runtime of node " + site_.node +
                            "; use persistentVolumeClaim, hostPath or emptyDir");
     }
-    return Status::error(path + ": missing a source such as persistentVolumeClaim, hostPath or emptyDir");
+    // As in Kubernetes, where a source that is null counts as absent: "emptyDir:" without "{}" is such a volume.
+    return use_empty_dir(name);
+  }
+
+  Volume use_empty_dir(const std::string& name) {
+    const std::string directory = site_.pod_directory + "/volumes/" + name;
+    plan_.directories.push_back(directory);
+    return Volume{directory, true};
   }
 
   Result<Volume> use_bound_volume(const BoundVolume& bound_volume) {

@@ -117,6 +117,16 @@ TEST(Workload, RefusesUnsupportedVolumes) {
                   .starts_with("spec.volumes[0].secret: not supported by the process runtime of node n1"));
 }
 
+TEST(Workload, AVolumeWhoseSourceIsNullIsAnEmptyDir) {
+  for (const char* source : {"", R"(,"emptyDir":null)", R"(,"hostPath":null)", R"(,"emptyDir":null,"secret":null)"}) {
+    const Result<Workload> workload =
+        plan(R"({"volumes":[{"name":"cache")" + std::string(source) +
+             R"(}],"containers":[{"name":"c","command":["sh"],"volumeMounts":[{"name":"cache","mountPath":"/c"}]}]})");
+    ASSERT_TRUE(workload.has_value()) << source << ": " << workload.error().message();
+    EXPECT_TRUE(has(workload->containers[0].env, "BERTH_VOLUME_CACHE=/run/pod/volumes/cache")) << source;
+  }
+}
+
 TEST(Workload, ListsWhatItCannotDo) {
   const Result<Workload> workload = plan(
       R"({"securityContext":{"runAsUser":1000},"hostAliases":[],"containers":[{"name":"c","command":["sh"],
