@@ -1,11 +1,16 @@
 // What scheduling does not read of a pod, but no device can run: refused when it is applied, with the field.
 #include <algorithm>
+#include <array>
 
 #include "core/api/decode_parts.h"
 #include "core/api/features.h"
 
 namespace berth::decode {
 namespace {
+
+// core/v1 validation, supportedHostPathTypes
+constexpr std::array<std::string_view, 8> kHostPathTypes{
+    "", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"};
 
 const Json::Array& items_of(const Json& object, std::string_view key) {
   static const Json::Array kNone;
@@ -41,6 +46,13 @@ void check_volume(const Json& volume, const std::string& path, Findings& finding
   const std::string host_path = host->string_at("path");
   if (!host_path.starts_with('/') || climbs(host_path)) {
     findings.rule(path + ".hostPath.path", "expected an absolute path without \"..\", got \"" + host_path + "\"");
+  }
+  const std::string type = host->string_at("type");
+  if (std::find(kHostPathTypes.begin(), kHostPathTypes.end(), type) == kHostPathTypes.end()) {
+    findings.rule(
+        path + ".hostPath.type",
+        "expected DirectoryOrCreate, Directory, FileOrCreate, File, Socket, CharDevice or BlockDevice, got \"" + type +
+            "\"");
   }
 }
 

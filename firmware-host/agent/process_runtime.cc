@@ -77,12 +77,38 @@ Status admit(const std::string& pod, const std::string& node) {
                        "; remove it, or place the pod on a node that does");
 }
 
-// The directories that must be there.
+struct PathType {
+  std::string_view type;  // of a hostPath
+  std::string_view what;
+  mode_t mode;
+};
+constexpr std::array<PathType, 6> kPathTypes{{{"Directory", "directory", S_IFDIR},
+                                              {"File", "file", S_IFREG},
+                                              {"FileOrCreate", "file", S_IFREG},
+                                              {"Socket", "socket", S_IFSOCK},
+                                              {"CharDevice", "character device", S_IFCHR},
+                                              {"BlockDevice", "block device", S_IFBLK}}};
+
+// As the kubelet checks a hostPath (pkg/volume/hostpath, checkTypeInternal). But what has no type must be there too,
+// and files are not made: an empty one in place of one that is missing would hide that.
+Status find_node_path(const NodePath& wanted, const std::string& node) {
+  const auto type = std::find_if(kPathTypes.begin(), kPathTypes.end(),
+                                 [&](const PathType& each) { return each.type == wanted.type; });
+  const bool is_any = type == kPathTypes.end();
+  const std::string what = std::string(is_any ? "path" : type->what) + " " + wanted.path;
+  struct stat found{};
+  if (stat(wanted.path.c_str(), &found) == 0) {
+    if (is_any || (found.st_mode & S_IFMT) == type->mode) return Status::ok();
+    return Status::error(wanted.path + " on node " + node + " is no " + std::string(type->what) +
+                         ", which hostPath.type demands");
+  }
+  if (errno != ENOENT && errno != ENOTDIR) return Status::pending(what + ": " + std::strerror(errno));
+  return Status::error(what + " does not exist on node " + node + ": create it");
+}
+
 Status find_existing(const Workload& workload, const std::string& node) {
-  for (const std::string& path : workload.existing) {
-    const Result<bool> exists = is_directory(path);
-    if (!exists) return Status::pending(exists.error().message());
-    if (!*exists) return Status::error("directory " + path + " does not exist on node " + node + ": create it");
+  for (const NodePath& path : workload.existing) {
+    if (Status found = find_node_path(path, node); !found.is_success()) return found;
   }
   return Status::ok();
 }

@@ -153,8 +153,12 @@ class Planner {
     if (const Json& host = member(volume, "hostPath"); host.is_object()) {
       const std::string host_path = host.string_at("path");
       if (!host_path.starts_with('/')) return Status::error(path + ".hostPath.path: must be an absolute path");
-      const bool create = host.string_at("type") == "DirectoryOrCreate";
-      (create ? plan_.directories : plan_.existing).push_back(host_path);
+      const std::string type = host.string_at("type");
+      if (type == "DirectoryOrCreate") {
+        plan_.directories.push_back(host_path);
+      } else {
+        plan_.existing.push_back({host_path, type});
+      }
       return Volume{host_path};
     }
     if (!member(volume, "emptyDir").is_null()) return use_empty_dir(name);

@@ -32,6 +32,13 @@ struct ContainerPlan {
   bool sidecar = false;           // an init container with restartPolicy Always
 };
 
+// A path of the node that a pod uses and that must be there: of a hostPath.
+struct NodePath {
+  std::string path;
+  std::string type;  // hostPath.type; empty: whatever is there
+  bool operator==(const NodePath&) const = default;
+};
+
 struct Workload {
   std::string tag;    // "<fleet>/<node>/<uid>/<epoch>": the value of BERTH_TAG
   std::string owner;  // of the state directory: the value of BERTH_OWNER (process_tree.h)
@@ -40,7 +47,7 @@ struct Workload {
   RestartPolicy restart_policy = RestartPolicy::always;
   Millis grace_ms = 30000;               // spec.terminationGracePeriodSeconds
   std::vector<std::string> directories;  // created before the start: emptyDir, subPath
-  std::vector<std::string> existing;     // must already be directories: hostPath
+  std::vector<NodePath> existing;        // must already be there: hostPath
   std::vector<BoundVolume> volumes;      // bound and used by the pod: must already be directories too
   // What has no effect here. Not an error of the plan: pods that an earlier version admitted run on.
   std::vector<Need> undone;

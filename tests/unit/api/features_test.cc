@@ -154,6 +154,9 @@ INSTANTIATE_TEST_SUITE_P(
             "spec.containers[0].volumeMounts[0].subPath: expected a relative path without \"..\", got \"../x\""},
         RefusedCase{"HostPath", R"("volumes":[{"name":"v","hostPath":{"path":"srv"}}])",
                     "spec.volumes[0].hostPath.path: expected an absolute path without \"..\", got \"srv\""},
+        RefusedCase{"HostPathType", R"("volumes":[{"name":"v","hostPath":{"path":"/dev/null","type":"Device"}}])",
+                    "spec.volumes[0].hostPath.type: expected DirectoryOrCreate, Directory, FileOrCreate, File, Socket, "
+                    "CharDevice or BlockDevice, got \"Device\""},
         RefusedCase{
             "Source", R"("volumes":[{"name":"v","floppy":{}}])",
             "spec.volumes[0].floppy: not a volume source; expected one such as persistentVolumeClaim, hostPath or "

@@ -133,6 +133,32 @@ TEST_F(RuntimeTest, TellsWhatItWouldRefuseAndWhenItWouldNotAnyMore) {
   EXPECT_TRUE(runtime_->list().value().empty()) << "looking leaves nothing";
 }
 
+TEST_F(RuntimeTest, AHostPathMayBeADeviceAndIsOfTheTypeThatThePodDemands) {
+  const auto check = [this](const std::string& path, const std::string& type) {
+    return runtime_->check(
+        R"({"metadata":{"name":"p","namespace":"d"},"spec":{"volumes":[{"name":"v","hostPath":{"path":")" + path +
+            R"(","type":")" + type + R"("}}],"containers":[{"name":"main","command":["true"]}]}})",
+        {});
+  };
+  const std::string file = root_ + "-file";
+  std::ofstream(file) << "x";
+  for (const auto& [path, type] : {std::pair<std::string, std::string>{"/dev/null", "CharDevice"},
+                                   {"/dev/null", ""},
+                                   {file, "File"},
+                                   {file, "FileOrCreate"},
+                                   {file, ""},
+                                   {"/", "Directory"},
+                                   {"/", ""}}) {
+    EXPECT_TRUE(check(path, type).is_success()) << path << " " << type << ": " << check(path, type).message();
+  }
+  EXPECT_TRUE(check("/dev/null", "Directory").message().ends_with("is no directory, which hostPath.type demands"));
+  EXPECT_TRUE(check("/", "File").message().ends_with("is no file, which hostPath.type demands"));
+  EXPECT_TRUE(check(file, "Socket").message().ends_with("is no socket, which hostPath.type demands"));
+  fs::remove(file);
+  EXPECT_TRUE(check(file, "").message().contains(file + " does not exist on node ")) << "it is not made";
+  EXPECT_TRUE(check(file, "FileOrCreate").message().contains(file + " does not exist on node "));
+}
+
 TEST_F(RuntimeTest, ContainersAreNotProtectedFromTheKernelsMemoryKillerAsTheAgentIs) {
   std::ofstream("/proc/self/oom_score_adj") << "200";  // as any process may raise its own
   run(tag_, pod("cat /proc/self/oom_score_adj"));
