@@ -227,12 +227,13 @@ void PodRegistry::note_start(PodEntry& entry, const Json& observed) {
   replace(entry, changed);
 }
 
-void PodRegistry::tell_news(const PodEntry& entry, const std::string& node, const Json& observed) {
+void PodRegistry::tell_news(const PodEntry& entry, const Row& row, const Json& observed) {
   const Json before = entry.observed.json();
-  // What the broker retained is known since an earlier session.
-  if (before.is_null() && !context_.mirror.barrier().is_synced()) return;
+  // What the broker retained is known since an earlier session. So is what runs since an earlier start, which its
+  // device says again where the broker retained nothing: the embedded one restarts with the gateway.
+  if (before.is_null() && (!context_.mirror.barrier().is_synced() || parts_.state.was_bound_before(row))) return;
   const bool is_same = before.string_at("epoch") == observed.string_at("epoch");
-  for (ObjectEvent& event : news_of(*entry.pod, node, is_same ? before : Json(), observed)) {
+  for (ObjectEvent& event : news_of(*entry.pod, row.node, is_same ? before : Json(), observed)) {
     context_.events.record(std::move(event));
   }
 }
@@ -263,7 +264,7 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   const Json observed = observed_of(node, right, bytes);
   Report taken(observed);
   if (entry->observed == taken || knows_less(observed, report, entry->observed.json())) return Status::ok();
-  tell_news(*entry, node, observed);
+  tell_news(*entry, binding->row, observed);
   entry->observed = std::move(taken);
   note_start(*entry, observed);
   context_.publisher.mark(Kind::pod, key);

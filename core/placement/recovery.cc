@@ -79,6 +79,7 @@ std::shared_ptr<const Pod> Recovery::find_placed(Row& row) {
     if (row.pod == entry->key) row.pod = entry->key;
   }
   parts_.state.epochs.hold(row.node, row.epoch, row.uid);
+  if (row.phase == Phase::bound) parts_.state.note_bound_before(row);
   if (entry == nullptr) return nullptr;
   if (!is_in_flight(row) && !entry->finished) parts_.scheduler.cache().confirm(entry->pod, row.node);
   return entry->pod;

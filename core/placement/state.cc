@@ -21,4 +21,14 @@ std::vector<Binding*> rows_of(PlacementState& state, const std::string& node) {
   return rows;
 }
 
+void PlacementState::note_bound_before(const Row& row) {
+  Epoch& highest = bound_before[row.node];
+  highest = std::max(highest, row.epoch);
+}
+
+bool PlacementState::was_bound_before(const Row& row) const {
+  const auto found = bound_before.find(row.node);
+  return found != bound_before.end() && row.epoch <= found->second;
+}
+
 }  // namespace berth

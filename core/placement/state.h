@@ -25,6 +25,12 @@ struct PlacementState {
   Bindings bindings;
   Releases releases;
   LiveEpochs epochs;  // of both
+  // By node: the highest epoch of its rows that were bound when this process started. Epochs of a node only rise, so
+  // all that was bound there since is above.
+  std::map<Text, Epoch, std::less<>> bound_before;
+
+  void note_bound_before(const Row& row);
+  bool was_bound_before(const Row& row) const;
 
   const Binding* find(std::string_view uid) const {
     const auto found = bindings.find(uid);

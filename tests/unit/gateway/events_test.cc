@@ -377,6 +377,27 @@ TEST_F(GatewayEvents, TellNothingNewOfWhatTheBrokerRetainedAndNothingOfItIsOnFla
   EXPECT_EQ(counts_of("Started"), 1);
 }
 
+TEST_F(GatewayEvents, TellNothingAgainAfterARestartWhoseBrokerHasLostWhatItRetained) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":1)");
+  ASSERT_EQ(counts_of("BackOff"), 1);
+  gateway->say_goodbye();
+  turn();
+  restart();
+  device("n1");
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":1)");
+  EXPECT_EQ(counts_of("Started"), 0) << "it was started before";
+  EXPECT_EQ(counts_of("BackOff"), 1) << "it has not crashed again";
+  report("web", "u1", R"({"running":{}})", R"(,"restartCount":2)");
+  EXPECT_EQ(counts_of("Started"), 1);
+  EXPECT_EQ(counts_of("BackOff"), 2);
+  bind_pod("new", "u2", "n1");
+  report("new", "u2", R"({"running":{}})");
+  EXPECT_EQ(counts_of("Started"), 2) << "placed since, it is news";
+}
+
 TEST_F(GatewayEvents, TellWhyADeviceRejectedAPod) {
   start_connected();
   device("n1");
