@@ -13,6 +13,11 @@ namespace {
 
 constexpr Millis kForever = std::numeric_limits<Millis>::max() / 2;
 
+bool has_claims(const Pod& pod) {
+  return std::any_of(pod.volumes.begin(), pod.volumes.end(),
+                     [](const PodVolume& volume) { return volume.ephemeral || !volume.claim_name.empty(); });
+}
+
 }  // namespace
 
 Refusals::Key Refusals::key_of(const Pod& pod) const {
@@ -74,7 +79,7 @@ bool Refusals::note(const Pod& pod, const std::string& node, const std::string& 
   if (refused_.empty()) sizes_.clear();
   sizes_.insert(std::string_view(pod.shape).size());
   Refused& refused = refused_[key];
-  refused.has_volumes = !pod.volumes.empty();
+  refused.has_claims = has_claims(pod);
   Refusal& refusal = refused.nodes[node];
   refusal.pause = is_known ? std::min(2 * refusal.pause, limits_.max) : limits_.first;
   refusal.until = lasts ? kForever : now + refusal.pause;
@@ -151,7 +156,7 @@ std::vector<std::string> Refusals::end_of_volumes() {
   std::set<std::string> nodes;
   for (auto at = refused_.begin(); at != refused_.end();) {
     Refused& refused = at->second;
-    if (!refused.has_volumes) {
+    if (!refused.has_claims) {
       ++at;
       continue;
     }

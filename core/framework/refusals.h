@@ -71,7 +71,7 @@ class Refusals {
   };
   struct Refused {
     std::map<std::string, Refusal> nodes;  // by name
-    bool has_volumes = false;
+    bool has_claims = false;               // of other volumes nothing changes with a volume or a claim
     std::uint64_t changes = 0;
     bool counts() const;
   };

@@ -169,6 +169,19 @@ TEST_F(RefusalsTest, OfAPodWithAVolumeEndsWhenAVolumeIsApplied) {
   EXPECT_EQ(node_of("u1"), "edge-a") << why("web");
 }
 
+TEST_F(RefusalsTest, OfAPodWithoutAClaimLastsWhateverVolumeIsApplied) {
+  start_with({"edge-a"});
+  say_refusals("edge-a", "r1");
+  apply(pod("web", "u1", "64Mi", R"(,"volumes":[{"name":"v","hostPath":{"path":"/srv/data"}}])"));
+  refuse_lastingly("edge-a", "r1");
+  beat("edge-a", 20'000);
+  transport.sent.clear();
+  apply(
+      R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"log","namespace":"default"},"spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  beat("edge-a", 20'000);
+  EXPECT_EQ(prebinds("edge-a"), 0) << "no claim is any of its business, and to ask costs both flashes a write";
+}
+
 TEST_F(RefusalsTest, OnlyAFewNodesAreTriedWithinASecond) {
   std::vector<std::string> nodes;
   for (int i = 0; i < 12; ++i) nodes.push_back("n" + std::to_string(i));
