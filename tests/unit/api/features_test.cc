@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/decode.h"
+#include "core/api/node.h"
 #include "core/api/pod.h"
 #include "tests/unit/parsed_json.h"
 
