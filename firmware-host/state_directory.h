@@ -17,6 +17,8 @@ Result<std::string> read_if_any(const std::string& path);
 inline constexpr const char* kMachineIdFile = "/etc/machine-id";
 // The serial number of the board, where the boot loader tells it.
 inline constexpr const char* kHardwareSerialFile = "/sys/firmware/devicetree/base/serial-number";
+// In the gateway's state directory: it was made for a new installation, and has had no store so far.
+inline constexpr const char* kNewInstallation = "new";
 // The kernel's id of the current boot.
 Result<std::string> boot_id();
 

@@ -53,10 +53,11 @@ std::string log_header(const std::string& state_dir) {
   return file.read(header.data(), static_cast<std::streamsize>(header.size())) ? header : std::string();
 }
 
-// Not what each start makes again, or what is of no use elsewhere.
+// Not what each start makes again, or what is of no use elsewhere: the mark of a new installation too, which a copy of
+// its store is not.
 bool is_kept(const fs::path& name) {
   const std::string file = name.filename().string();
-  if (file == kLock || file == "http" || file == kDatabase || file.starts_with("gateway.db")) return false;
+  if (file == kLock || name == kNewInstallation || file == "http" || file.starts_with(kDatabase)) return false;
   return name.begin()->string() != kStaging && !file.ends_with(".new") && !file.ends_with(".pid");
 }
 
@@ -120,9 +121,16 @@ Status write_backup(const BackupOptions& options, const std::string& path, Files
   const Result<std::vector<std::string>> names = other_files(options.state_dir);
   if (!names) return names.error();
   for (const std::string& name : *names) {
-    const Result<ArchivedFile> file = writer->add_file(name, options.state_dir + "/" + name);
-    if (!file) return file.error();
-    files.push_back(*file);
+    const std::string from = options.state_dir + "/" + name;
+    const std::uint64_t position = writer->position();
+    const Result<ArchivedFile> file = writer->add_file(name, from);
+    if (file) {
+      files.push_back(*file);
+      continue;
+    }
+    if (fs::exists(from)) return file.error();
+    // The gateway has removed it since it was listed.
+    if (Status rewound = writer->rewind(position); !rewound.is_success()) return rewound;
   }
   const Result<ArchivedFile> told = writer->add_text(kContents, contents_of(options, files).dump());
   return told ? writer->finish() : told.error();

@@ -9,7 +9,7 @@ namespace berth {
 
 namespace {
 
-std::string mark_of(const std::string& state_dir) { return state_dir + "/new"; }
+std::string mark_of(const std::string& state_dir) { return state_dir + "/" + kNewInstallation; }
 std::string store_of(const std::string& state_dir) { return state_dir + "/gateway.db"; }
 std::string store_mark_of(const std::string& state_dir) { return state_dir + "/gateway.mark"; }
 

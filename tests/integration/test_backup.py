@@ -27,6 +27,34 @@ def files_below(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+def test_a_backup_leaves_out_what_the_gateway_removes_in_that_moment(fleet, tmp_path):
+    fleet.start("n1")
+    state = fleet.state_dir("berthd")
+    ended = threading.Event()
+
+    def change_files():
+        while not ended.is_set():
+            for number in range(100):
+                (state / f"passing-{number}").touch()
+            for number in range(100):
+                (state / f"passing-{number}").unlink()
+
+    changing = threading.Thread(target=change_files)
+    changing.start()
+    try:
+        for _ in range(20):
+            backup(fleet, tmp_path / "berth.tar")
+    finally:
+        ended.set()
+        changing.join()
+
+
+def test_a_backup_is_no_new_installation(fleet, tmp_path):
+    fleet.start("n1")
+    (fleet.state_dir("berthd") / "new").touch()
+    assert "new" not in re.findall(r"^  (\S+)", backup(fleet, tmp_path / "berth.tar").stdout, re.MULTILINE)
+
+
 def test_a_gateway_on_a_new_machine_goes_on_from_a_backup_made_under_load(fleet, tmp_path):
     fleet.start("n1", "n2")
     early = [f"early-{n}" for n in range(6)]
