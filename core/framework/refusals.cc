@@ -49,6 +49,12 @@ bool Refusals::has_capacity(const std::string& node) const {
   return count_in_all_ < kInAll && (found == count_.end() || found->second < kPerNode);
 }
 
+bool Refusals::can_note(const Pod& pod, const std::string& node) const {
+  if (has_capacity(node)) return true;
+  const auto known = refused_.find(key_of(pod));
+  return known != refused_.end() && known->second.nodes.contains(node);
+}
+
 bool Refusals::make_room(const std::string& node, Millis now) {
   if (!has_capacity(node)) drop_oldest(node, now);
   return has_capacity(node);

@@ -39,6 +39,8 @@ class Refusals {
   // The node has refused the pod. `reason`: the device's, for people. `lasts`: until forget() or end_of_volumes(); the
   // device will say when it may take the pod. False: it cannot be remembered, as too many are.
   bool note(const Pod& pod, const std::string& node, const std::string& reason, Millis now, bool lasts = false);
+  // A refusal of this pod can be remembered without making another one of the node go.
+  bool can_note(const Pod& pod, const std::string& node) const;
   // Another one of the node can be remembered without making one go.
   bool has_capacity(const std::string& node) const;
   // Any node refuses the pod now.

@@ -15,6 +15,7 @@ enum class PreBindOutcome {
   asked,       // nothing yet
   taken,       // PreBound
   rejected,    // Rejected
+  refused,     // Rejected, with a refusal that lasts (D6): it is about this pod, and says nothing of the node
   unanswered,  // the promise limit has passed
   ended,       // any of these, or the pod was given up
 };
@@ -22,7 +23,7 @@ enum class PreBindOutcome {
 // What a device says when it rejects PreBind.
 struct Refusal {
   std::string reason;
-  std::string id;  // Answer::refusals
+  bool lasts = false;  // the device will say when it may take the pod (D6)
 };
 
 class PlacementEvents {

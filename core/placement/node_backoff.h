@@ -1,7 +1,8 @@
 // NodeBackoff: nodes that were asked to take pods and did not: they are passed over for a while that doubles with each
 // failure. A node fails when it does not answer PreBind within the promise limit, or rejects several pods one after
-// another: one pod that no node can prepare holds up nobody else. When the time is over one pod is asked of the node,
-// and until it has answered the others still pass it over. Nothing of this is durable.
+// another: one pod that no node can prepare holds up nobody else. A refusal that lasts (D6) is no failure: it is about
+// the pod. When the time is over one pod is asked of the node, and until it has answered the others still pass it over.
+// Nothing of this is durable.
 #pragma once
 
 #include <map>

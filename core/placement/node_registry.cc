@@ -206,6 +206,7 @@ void NodeRegistry::note_prebind(const Row& row, PreBindOutcome outcome) {
       backoff_.note_unanswered(node, row.incarnation,
                                "did not answer PreBind in " + std::to_string(row.promise_ms / 1000) + " s", now);
       break;
+    case PreBindOutcome::refused:
     case PreBindOutcome::ended: backoff_.note_ended(node, row.uid); break;
   }
   if (hold_back(node) && failed) {

@@ -1,4 +1,5 @@
 // What a row asks of its device, and the device's answers to it.
+#include "core/framework/refusals.h"
 #include "core/json/utf8.h"
 #include "core/placement/kept_output.h"
 #include "core/placement/pod_lifecycle.h"
@@ -8,6 +9,13 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kMaxReasonBytes = 1024;  // shown twice in a status, which must fit into a message
+
+// Of another id than that of the device's state, an end may have been told already, or may be told before the state
+// that has it is known (D6). A refusal that nobody remembers would let the node be asked again at once.
+bool will_last(const Binding& binding, const Answer& answer, const DeviceNode* device, const Refusals& refusals) {
+  return device != nullptr && device->incarnation == binding.row.incarnation && !answer.refusals.empty() &&
+         answer.refusals == device->refusals && binding.pod != nullptr && refusals.can_note(*binding.pod, answer.node);
+}
 
 }  // namespace
 
@@ -108,13 +116,17 @@ bool PodLifecycle::take_answer(const Answer& answer) {
       binding->edit().reason = "node " + answer.node + " rejected the pod: " + reason;
     }
     const bool is_refused = *event == RowEvent::rejected && binding->row.phase == Phase::prebind;
-    if (is_refused) events_.prebind_told(binding->row, PreBindOutcome::rejected);
+    const Refusal refusal{
+        reason, is_refused && will_last(*binding, answer, context_.nodes.find(answer.node), scheduler_.refusals())};
+    if (is_refused) {
+      events_.prebind_told(binding->row, refusal.lasts ? PreBindOutcome::refused : PreBindOutcome::rejected);
+    }
     if (is_refused) provisioned_.tell_rejected(binding->row, reason);
     const std::shared_ptr<const Pod> pod = binding->pod;
     const std::string incarnation(binding->row.incarnation);
     feed(answer.uid, *event);
     if (is_refused && pod != nullptr) {
-      events_.pod_refused(*pod, answer.node, incarnation, {reason, answer.refusals});
+      events_.pod_refused(*pod, answer.node, incarnation, refusal);
     }
     return true;
   }

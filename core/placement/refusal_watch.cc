@@ -21,10 +21,8 @@ void RefusalWatch::note_rejected(const Pod& pod, const std::string& node, const 
   const DeviceNode* device = context_.nodes.find(node);
   if (device == nullptr || device->incarnation != incarnation) return;
   Refusals& refusals = scheduler_.refusals();
-  // Of another id, an end may have been told already, or may be told before this one is known.
-  const bool lasts = !refusal.id.empty() && refusal.id == device->refusals;
   // One that nobody remembers would let the node be tried again at once.
-  if (!refusals.note(pod, node, refusal.reason, context_.clock.now(), lasts)) return;
+  if (!refusals.note(pod, node, refusal.reason, context_.clock.now(), refusal.lasts)) return;
   incarnations_[node] = incarnation;
   if (refusals.count(pod) <= kTriedAtOnce) scheduler_.queue().activate({std::string(pod.uid())});
 }

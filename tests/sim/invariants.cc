@@ -258,7 +258,10 @@ Breach s11(const Witness& witness) { return first(witness.news().accepted_withou
 
 Breach held(const Witness& witness) { return first(witness.news().held_without_slot); }
 
-Breach passed(const Witness& witness) { return first(witness.news().asked_too_soon); }
+Breach passed(const Witness& witness) {
+  const Breach too_soon = first(witness.news().asked_too_soon);
+  return too_soon ? too_soon : first(witness.news().passed_over_in_vain);
+}
 
 Breach able(const Witness& witness) { return first(witness.news().asked_in_vain); }
 

@@ -35,7 +35,9 @@ void TraceLog::write(Level level, std::string_view event, std::initializer_list<
   if (event == "event") note_preempted(fields);
   if (event == "node passed over" || event == "node quarantined") ++world_.counts.faults[std::string(event)];
   if (event.starts_with("another gateway has served") && name_ == "gateway") world_.witness.gateway_follows();
-  if (event == "node passed over") world_.witness.note_passed_over(fields.begin()->value, world_.clock.now());
+  if (event == "node passed over") {
+    world_.witness.note_passed_over(fields.begin()->value, fields.begin()[1].value, world_.clock.now());
+  }
   if (!world_.trace.prints() || level == Level::debug) return;
   std::string line = "   (" + std::string(event);
   for (const Field& field : fields) line += ", " + std::string(field.key) + ": " + field.value;

@@ -145,7 +145,8 @@ class Witness {
   // A volume or claim is applied.
   void note_volumes() { refused_.clear(); }
   // The running gateway passes the node over from now on.
-  void note_passed_over(const std::string& node, Millis now);
+  // why: as the gateway's log tells it.
+  void note_passed_over(const std::string& node, std::string_view why, Millis now);
 
   // The flash may have changed; if `touched` is given, only in these records.
   void read_gateway(const Contents& contents, const RecordIds* touched = nullptr);
@@ -225,6 +226,7 @@ class Witness {
     std::vector<std::string> overdue_promises;        // N5, as text
     std::vector<std::string> held_without_slot;       // HELD, as text
     std::vector<std::string> asked_too_soon;          // PASSED, as text
+    std::vector<std::string> passed_over_in_vain;     // PASSED, as text
     std::vector<std::string> asked_in_vain;           // ABLE, as text
     std::vector<std::string> untold;                  // TOLD, as text
     std::vector<std::string> leaps;                   // TIME, as text
@@ -291,6 +293,7 @@ class Witness {
   void check_adopted(bool was_adopting);
   void check_name_is_free(const Row& row);
   void note_refused(const Answer& answer);
+  bool is_lasting(const Answer& answer) const;
   void check_refused(const std::string& node, const Request& request, Millis now);
   void check_able(const std::string& node, const Request& request);
   void note_forgotten(const std::string& node);
@@ -375,6 +378,7 @@ class Witness {
     Epoch last;  // of its rows at that time
   };
   std::map<std::string, PassedOver> passed_over_;  // by node
+  std::map<std::string, std::string> failed_;      // by node: its incarnation that has rejected a pod for now
 
   struct AtGateway {
     std::string sender;

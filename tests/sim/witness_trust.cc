@@ -5,9 +5,14 @@
 
 namespace berth::sim {
 
-void Witness::note_passed_over(const std::string& node, Millis now) {
+void Witness::note_passed_over(const std::string& node, std::string_view why, Millis now) {
   const auto known = gateway_.alive->nodes().all().find(node);
   if (known == gateway_.alive->nodes().all().end() || device(node)->hostile) return;
+  const auto failed = failed_.find(node);
+  if (why.starts_with("rejected") && (failed == failed_.end() || failed->second != known->second.incarnation)) {
+    news_.passed_over_in_vain.push_back("node " + node +
+                                        " is passed over although all that it rejected was for lasting reasons");
+  }
   PassedOver& passed_over = passed_over_[node] = {now, known->second.incarnation, {}};
   for (const auto& [uid, binding] : gateway_.alive->bindings()) {
     if (binding.row.node == node) passed_over.last = std::max(passed_over.last, binding.row.epoch);
@@ -26,6 +31,13 @@ void Witness::check_passed_over(const std::string& node, const Request& request,
                                  std::to_string(now - passed_over.since) + " ms after it was passed over");
 }
 
+// D6: the device has said in its state which of its refusals hold until it says otherwise.
+bool Witness::is_lasting(const Answer& answer) const {
+  if (gateway_.alive == nullptr || answer.refusals.empty()) return false;
+  const auto known = gateway_.alive->nodes().all().find(answer.node);
+  return known != gateway_.alive->nodes().all().end() && known->second.refusals == answer.refusals;
+}
+
 // D6: the row is still there, since the gateway has not taken the answer yet.
 void Witness::note_refused(const Answer& answer) {
   const auto row = gateway_.rows.find(answer.uid);
@@ -38,6 +50,7 @@ void Witness::note_refused(const Answer& answer) {
   // By its own clock: the simulated gateway's 1000, or the queue's 500 for one that it cannot remember.
   const bool fits = gateway_.alive == nullptr || gateway_.alive->scheduler().refusals().has_capacity(answer.node);
   refused_[{answer.uid, answer.node}] = {gateway_clock_->now(), fits ? 700 : 500, answer.incarnation, object->second};
+  if (!fits || !is_lasting(answer)) failed_[answer.node] = answer.incarnation;
 }
 
 void Witness::check_refused(const std::string& node, const Request& request, Millis now) {
@@ -67,6 +80,7 @@ void Witness::set_gateway(const Gateway* gateway) {
   gateway_.alive = gateway;
   heard_of_.clear();
   passed_over_.clear();
+  failed_.clear();
   refused_.clear();
   follows_ = false;
   if (gateway == nullptr) return;

@@ -1,4 +1,6 @@
 // A device's refusal is a fact: the pod goes elsewhere, and back only when something has changed (D6).
+#include <algorithm>
+
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {
@@ -265,6 +267,37 @@ TEST_F(RefusalsTest, OneThatTheDeviceWillSayTheEndOfLastsUntilThen) {
   say_refusals("edge-a", "r2");
   advance(2000);
   EXPECT_EQ(node_of("u1"), "edge-a") << why("web");
+}
+
+bool is_passed_over(const Gateway& gateway, const std::string& name) {
+  const Node& node = *gateway.scheduler().cache().find(name)->node;
+  return std::any_of(node.taints.begin(), node.taints.end(),
+                     [](const Taint& taint) { return taint.key == "node.berth/passed-over"; });
+}
+
+TEST_F(RefusalsTest, ThoseThatLastDoNotMakeANodeOneThatTakesNoPod) {
+  start_with({"edge-a"});
+  say_refusals("edge-a", "r1");
+  for (int i = 0; i < 6; ++i) {
+    apply(pod("web-" + std::to_string(i), "u" + std::to_string(i), std::to_string(i + 1) + "Mi"));
+    refuse_lastingly("edge-a", "r1");
+  }
+  EXPECT_FALSE(is_passed_over(*gateway, "edge-a"));
+  apply(pod("other", "u9"));
+  EXPECT_EQ(node_of("u9"), "edge-a") << why("other");
+}
+
+TEST_F(RefusalsTest, OneThatDoesNotLastOrIsNotRememberedCountsAsAPodThatTheNodeDidNotTake) {
+  start_with({"edge-a"});
+  say_refusals("edge-a", "r1");
+  for (std::size_t i = 0; i < Refusals::kPerNode + 2; ++i) {
+    apply(pod("web-" + std::to_string(i), "u" + std::to_string(i), std::to_string(i + 1) + "Mi"));
+    refuse_lastingly("edge-a", "r1");
+    EXPECT_FALSE(is_passed_over(*gateway, "edge-a")) << i;
+  }
+  apply(pod("another", "u1000", "1000Mi"));
+  refuse_lastingly("edge-a", "r1");
+  EXPECT_TRUE(is_passed_over(*gateway, "edge-a"));
 }
 
 TEST_F(RefusalsTest, AnEndThatWasToldBeforeTheRefusalCameIsNotMissed) {
