@@ -326,8 +326,8 @@ Disruption Objects::disruption_of(const PodDisruptionBudget& budget) const {
 }
 
 // An ephemeral volume's claim is used by the pod that it was made for alone (pvc-protection's podUsesPVC).
-std::vector<std::string> Objects::pods_using(const std::string& claim_key) const {
-  std::vector<std::string> users;
+std::vector<const Pod*> Objects::pods_using(const std::string& claim_key) const {
+  std::vector<const Pod*> users;
   const auto claim = this->claim(claim_key);
   for (const auto& [key, entry] : pods_.all()) {
     if (entry.finished) continue;
@@ -338,7 +338,7 @@ std::vector<std::string> Objects::pods_using(const std::string& claim_key) const
           const std::string name = volume.ephemeral ? pod.name + "-" + volume.name : volume.claim_name;
           return !name.empty() && pod.namespace_ + "/" + name == claim_key;
         })) {
-      users.push_back(key);
+      users.push_back(entry.pod.get());
     }
   }
   return users;

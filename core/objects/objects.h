@@ -73,8 +73,8 @@ class Objects final : public Lister {
   // Names of the volumes that this node's device has made below its pools (maker_of).
   const std::set<std::string>& volumes_made_by(const std::string& node) const;
 
-  // Keys of the pods that mount the claim and are not finished.
-  std::vector<std::string> pods_using(const std::string& claim_key) const;
+  // The pods that mount the claim and are not finished. Valid until one of them changes.
+  std::vector<const Pod*> pods_using(const std::string& claim_key) const;
 
   std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override;
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;

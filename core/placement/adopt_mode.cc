@@ -132,6 +132,7 @@ void AdoptMode::end() {
   parts_.pods.finish_removals(true);
   parts_.adoption.settle_names();
   parts_.volumes.join_waiting_halves();
+  parts_.volumes.delete_unused();
   parts_.output.adopt_mode_ended();
   parts_.orphan_volumes.adopt_mode_ended();
 }

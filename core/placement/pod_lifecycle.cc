@@ -329,6 +329,7 @@ void PodLifecycle::reap(std::string_view uid) {
   }
   found->second.cancel(context_.timers);
   state_.bindings.erase(found);
+  volumes_.delete_unused();
 }
 
 // A row whose place another node's slot disproves. Its record is that of the row to come already.

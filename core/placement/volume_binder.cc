@@ -136,13 +136,19 @@ bool VolumeBinder::is_volume_of_another(const BoundVolume& bound_volume) const {
   return other != nullptr && other->phase == "Bound" && other->volume_name == bound_volume.volume;
 }
 
-// A workload without an object may run with it: one on the release list, or of a row whose object is lost.
+// As upstream's pvc-protection (podUsesPVC), a pod without a place does not count: with a claim that is being deleted
+// it gets none. In adopt mode it may have one. A workload without an object may run with it: one on the release list,
+// or of a row whose object is lost.
 bool VolumeBinder::is_used(const std::string& claim) const {
   const auto names = [&claim](const std::vector<BoundVolume>& bound_volumes) {
     return std::any_of(bound_volumes.begin(), bound_volumes.end(),
                        [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; });
   };
-  return !context_.objects.pods_using(claim).empty() ||
+  const std::vector<const Pod*> pods = context_.objects.pods_using(claim);
+  const auto has_place = [this](const Pod* pod) {
+    return context_.identity->adopting || !pod->node_name.empty() || state_.find(pod->uid()) != nullptr;
+  };
+  return std::any_of(pods.begin(), pods.end(), has_place) ||
          std::any_of(state_.releases.begin(), state_.releases.end(),
                      [&names](const auto& release) { return names(release.second.entry.volumes); }) ||
          std::any_of(state_.bindings.begin(), state_.bindings.end(), [&](const auto& entry) {

@@ -233,6 +233,10 @@ TEST_F(GatewayTest, ADeviceMayNotTakeOverAVolumeOfAnother) {
 
 TEST_F(GatewayTest, AClaimThatIsBeingDeletedIsNotAcceptedAgain) {
   start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"a","path":"/d","capacity":"1Gi","storageClass":"local"}])");
+  apply(
+      R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"local"},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer"})");
   const std::string claim =
       R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"default"},"spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})";
   apply(claim);

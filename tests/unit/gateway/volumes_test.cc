@@ -21,6 +21,37 @@ TEST_F(GatewayTest, OfTwoVolumesOfOneDirectoryTheSecondIsRefusedNamingTheFirst) 
   EXPECT_NE(gateway->objects().volume("n2-a"), nullptr) << "another node's";
 }
 
+constexpr char kLocalClass[] =
+    R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"local"},
+        "provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer"})";
+constexpr char kDataClaim[] =
+    R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"default"},
+        "spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})";
+constexpr char kUsesData[] = R"(,"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}])";
+
+TEST_F(GatewayTest, ADeletedClaimDoesNotWaitForAPodThatHasNoPlace) {
+  start_connected();
+  device("n1");
+  apply(kLocalClass);
+  apply(kDataClaim);
+  apply(pod("web", "u1", "64Mi", kUsesData));
+  ASSERT_EQ(phase("u1"), Phase::none) << "no node has a volume";
+  EXPECT_EQ(*api(R"({"op":"delete","kind":"pvc","name":"data"})").find("result"), Json("deleted"));
+  EXPECT_EQ(gateway->objects().claim("default/data"), nullptr);
+}
+
+TEST_F(GatewayTest, ADeletedClaimGoesWhenThePodThatUsedItLosesItsPlace) {
+  start_connected();
+  device("n1", "i1", kAllocatable, R"(,"volumes":[{"name":"a","path":"/d","capacity":"1Gi","storageClass":"local"}])");
+  apply(kLocalClass);
+  apply(kDataClaim);
+  apply(pod("web", "u1", "64Mi", kUsesData));
+  ASSERT_EQ(phase("u1"), Phase::prebind);
+  EXPECT_EQ(*api(R"({"op":"delete","kind":"pvc","name":"data"})").find("result"), Json("deleting"));
+  answer("n1", AnswerType::rejected);
+  EXPECT_EQ(gateway->objects().claim("default/data"), nullptr);
+}
+
 // A volume of the operator's; `term`: of its node affinity.
 std::string volume_at(const std::string& name, const std::string& path, const std::string& term) {
   return R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + name +

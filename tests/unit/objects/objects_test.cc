@@ -261,7 +261,7 @@ TEST_F(KeptObjects, ShowAClaimInUseAsBeingDeletedUntilItGoes) {
              R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}})");
   apply(claim);
   EXPECT_FALSE(lister().claim("default/c")->metadata.deleting);
-  apply(pod("p", "u", "1Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+  apply(pod("p", "u", "1Mi", R"(,"nodeName":"a","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
   EXPECT_EQ(*remove("pvc", "c").find("result"), Json("deleting"));
   EXPECT_TRUE(lister().claim("default/c")->metadata.deleting);
   restart();
