@@ -35,8 +35,13 @@ template <class T>
 using Words = std::vector<std::pair<std::string_view, T>>;
 
 template <class T>
-CLI::Option* add_word(CLI::App& app, const std::string& flag, T& to, const Words<T>& words, const std::string& text) {
-  const auto read = [&to, words, flag](const std::string& given) {
+CLI::Option* add_word(CLI::App& app, const std::string& flag, T& to, const Words<T>& words, const std::string& text,
+                      std::optional<T> without_word = {}) {
+  const auto read = [&to, words, flag, without_word](const std::string& given) {
+    if (given.empty() && without_word) {
+      to = *without_word;
+      return;
+    }
     std::vector<std::string_view> names;
     std::string known;
     for (const auto& [name, meaning] : words) {
@@ -51,7 +56,8 @@ CLI::Option* add_word(CLI::App& app, const std::string& flag, T& to, const Words
     throw CLI::ValidationError(flag.substr(flag.find("--")),
                                "must be " + known + ", got \"" + given + "\"" + did_you_mean(given, names));
   };
-  return app.add_option_function<std::string>(flag, read, text)->type_name("");
+  CLI::Option* option = app.add_option_function<std::string>(flag, read, text)->type_name("");
+  return without_word ? option->expected(0, 1) : option;
 }
 
 void add_form(CLI::App& app, OutputForm& to, bool has_wide) {
@@ -107,7 +113,8 @@ void add_files(CLI::App& app, CtlOptions& to) {
   app.add_flag("-R,--recursive", to.recursive, "Directories of -f with all that are below them");
 }
 
-// As kubectl's, of which true and false are earlier names. Of what is deleted only the names count.
+// As kubectl's, of which true and false are earlier names, and where none means strict (NoOptDefVal). Of what is
+// deleted only the names count.
 void add_validation(CLI::App& app, CtlOptions& to) {
   add_word<Validation>(app, "--validate", to.validation,
                        {{"strict", Validation::strict},
@@ -115,7 +122,7 @@ void add_validation(CLI::App& app, CtlOptions& to) {
                         {"ignore", Validation::ignore},
                         {"true", Validation::strict},
                         {"false", Validation::ignore}},
-                       "strict, warn or ignore: what to do about unknown fields; default strict");
+                       "strict, warn or ignore: what to do about unknown fields; default strict", Validation::strict);
 }
 
 // Options of enroll and revoke.

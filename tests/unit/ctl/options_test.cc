@@ -119,6 +119,11 @@ TEST(CtlOptions, ValidatesAsKubectlDoes) {
   EXPECT_EQ(parse({"create", "-f", "a", "--validate=ignore"}).options.validation, Validation::ignore);
   EXPECT_EQ(parse({"plan", "-f", "a", "--validate", "false"}).options.validation, Validation::ignore);
   EXPECT_EQ(parse({"apply", "-f", "a", "--validate=maybe"}).ended, 2);
+  EXPECT_EQ(parse({"apply", "-f", "a", "--validate=warn", "--validate"}).ended, 2) << "once";
+  const Parsed alone = parse({"apply", "--validate", "-f", "a"});
+  ASSERT_FALSE(alone.ended) << alone.err;
+  EXPECT_EQ(alone.options.validation, Validation::strict);
+  EXPECT_EQ(alone.options.files, std::vector<std::string>{"a"});
 }
 
 TEST(CtlOptions, AcceptsSeveralFiles) {
