@@ -229,6 +229,10 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     }
     pod.scheduling_gates.push_back(name);
   });
+  // core/v1 validation, ValidatePodCreate.
+  if (!pod.node_name.empty() && !pod.scheduling_gates.get().empty()) {
+    spec.rule("nodeName", "may not be given while the pod has schedulingGates; remove one of them");
+  }
   spec.unsupported({"workloadRef"});
 }
 

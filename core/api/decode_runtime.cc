@@ -79,6 +79,9 @@ void check_variable(const Json& variable, const std::string& path, Findings& fin
   if (name.starts_with("BERTH_")) findings.rule(path + ".name", "names that start with BERTH_ are the device's own");
   const Json* source = variable.find("valueFrom");
   if (source == nullptr || !source->is_object()) return;
+  if (!variable.string_at("value").empty()) {
+    findings.rule(path + ".valueFrom", "may not be given when value is not empty; keep one of them");
+  }
   const Json* field = source->find("fieldRef");
   if (field != nullptr && field->is_object()) {
     const std::string field_path = field->string_at("fieldPath");

@@ -92,11 +92,26 @@ class Reader {
     if (const std::string name = spec.string_at("runtimeClassName"); !name.empty()) {
       add("runtimeClass/" + name, "spec.runtimeClassName");
     }
+    if (member(spec, "hostUsers") == Json(false)) add("userNamespaces", "spec.hostUsers");
+    if (spec.string_at("dnsPolicy") == "None") add("dnsConfig", "spec.dnsPolicy");
+    if (asks(member(spec, "dnsConfig"))) add("dnsConfig", "spec.dnsConfig");
     if (limits(member(spec, "resources"))) add("limits", "spec.resources.limits");
     read_volumes(spec);
     for (const char* key : {"initContainers", "containers"}) {
       const Json::Array& containers = list_of(spec, key);
-      for (std::size_t i = 0; i < containers.size(); ++i) read_container(containers[i], item_of("spec", key, i));
+      for (std::size_t i = 0; i < containers.size(); ++i) {
+        const std::string path = item_of("spec", key, i);
+        // A sidecar is an init container that is always started again, and needs nothing.
+        const bool is_sidecar =
+            key == std::string_view("initContainers") && member(containers[i], "restartPolicy") == Json("Always");
+        if (!is_sidecar && asks(member(containers[i], "restartPolicy"))) {
+          add("containerRestartPolicies", path + ".restartPolicy");
+        }
+        if (asks(member(containers[i], "restartPolicyRules"))) {
+          add("containerRestartPolicies", path + ".restartPolicyRules");
+        }
+        read_container(containers[i], path);
+      }
     }
     return std::move(needs_);
   }
@@ -117,6 +132,10 @@ class Reader {
           add("volumes/" + source, item_of("spec", "volumes", i) + "." + source);
         }
       }
+      const Json& empty_dir = member(volumes[i], "emptyDir");
+      const std::string in_it = item_of("spec", "volumes", i) + ".emptyDir.";
+      if (!empty_dir.string_at("medium").empty()) add("emptyDirMedium", in_it + "medium");
+      if (!member(empty_dir, "sizeLimit").is_null()) add("emptyDirSizeLimit", in_it + "sizeLimit");
       // Forces the readOnly of each mount of it (core/v1, PersistentVolumeClaimVolumeSource).
       if (member(member(volumes[i], "persistentVolumeClaim"), "readOnly") == Json(true)) {
         add("readOnlyMounts", item_of("spec", "volumes", i) + ".persistentVolumeClaim.readOnly");

@@ -9,7 +9,9 @@
 //   runtimeClass/<name>                         spec.runtimeClassName
 //   images                                      a container that names an image and no command
 //   probes lifecycle limits securityContext readOnlyMounts subPathExprs volumeDevices resourceFieldRefs
-//   activeDeadline hostAliases                  the field of that name, unless it is empty
+//   activeDeadline hostAliases dnsConfig emptyDirMedium emptyDirSizeLimit containerRestartPolicies
+//                                               the field of that name, unless it is empty
+//   userNamespaces                              hostUsers: false
 // A name never changes its meaning. What an older device does without naming it gets no name: such a device would be
 // taken for one that cannot.
 #pragma once

@@ -56,6 +56,25 @@ INSTANTIATE_TEST_SUITE_P(
                     R"("volumes":[{"name":"a","emptyDir":{}},{"name":"b","emptyDir":{}},{"name":"s","secret":{}}])",
                     "spec.volumes[0].emptyDir (feature volumes/emptyDir), spec.volumes[2].secret (feature "
                     "volumes/secret)"},
+        FeatureCase{"UserNamespaces", R"("hostUsers":false)", "spec.hostUsers (feature userNamespaces)"},
+        FeatureCase{"TheHostsUsers", R"("hostUsers":true)", ""},
+        FeatureCase{"DnsPolicyNone", R"("dnsPolicy":"None","dnsConfig":{"nameservers":["10.0.0.1"]})",
+                    "spec.dnsPolicy (feature dnsConfig)"},
+        FeatureCase{"DnsConfig", R"("dnsPolicy":"Default","dnsConfig":{"nameservers":["10.0.0.1"]})",
+                    "spec.dnsConfig (feature dnsConfig)"},
+        FeatureCase{"EmptyDirInMemory", R"("volumes":[{"name":"a","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}])",
+                    "spec.volumes[0].emptyDir (feature volumes/emptyDir), spec.volumes[0].emptyDir.medium (feature "
+                    "emptyDirMedium), spec.volumes[0].emptyDir.sizeLimit (feature emptyDirSizeLimit)"},
+        FeatureCase{"EmptyDirOnTheDisk", R"("volumes":[{"name":"a","emptyDir":{"medium":"","sizeLimit":null}}])",
+                    "spec.volumes[0].emptyDir (feature volumes/emptyDir)"},
+        FeatureCase{"Sidecar", R"("initContainers":[{"name":"i","command":["x"],"restartPolicy":"Always"}])", ""},
+        FeatureCase{"InitContainersRestartPolicy",
+                    R"("initContainers":[{"name":"i","command":["x"],"restartPolicy":"Never"}])",
+                    "spec.initContainers[0].restartPolicy (feature containerRestartPolicies)"},
+        FeatureCase{"ContainersRestartPolicy", container(R"("restartPolicy":"Always")"),
+                    "spec.containers[0].restartPolicy (feature containerRestartPolicies)"},
+        FeatureCase{"RestartPolicyRules", container(R"("restartPolicyRules":[{"action":"Restart"}])"),
+                    "spec.containers[0].restartPolicyRules (feature containerRestartPolicies)"},
         FeatureCase{"AClaimThatForcesItsMountsToBeReadOnly",
                     R"("volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d","readOnly":true}}])",
                     "spec.volumes[0].persistentVolumeClaim (feature volumes/persistentVolumeClaim), "
@@ -166,6 +185,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "spec.containers[0].env[0].name: names that start with BERTH_ are the device's own"},
         RefusedCase{"VariableName", container(R"("env":[{"name":"A=B","value":"x"}])"),
                     "spec.containers[0].env[0].name: expected the name of a variable, not empty and without '='"},
+        RefusedCase{
+            "ValueAndValueFrom",
+            container(R"("env":[{"name":"A","value":"x","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}])"),
+            "spec.containers[0].env[0].valueFrom: may not be given when value is not empty; keep one of them"},
+        RefusedCase{"NodeNameAndGates", R"("nodeName":"n1","schedulingGates":[{"name":"g"}])",
+                    "spec.nodeName: may not be given while the pod has schedulingGates; remove one of them"},
         RefusedCase{
             "ValueFrom", container(R"("env":[{"name":"A","valueFrom":{}}])"),
             "spec.containers[0].env[0].valueFrom: expected one of fieldRef, resourceFieldRef, configMapKeyRef and "

@@ -21,7 +21,7 @@ class DeviceVersions : public GatewayTest {
 };
 
 constexpr char kTooNew[] =
-    "its protocol 2.0 is not supported: this gateway speaks 1.8 and serves devices of 1; upgrade the gateway";
+    "its protocol 2.0 is not supported: this gateway speaks 1.9 and serves devices of 1; upgrade the gateway";
 
 TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
   start_connected();
@@ -90,7 +90,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInEachList) {
     const Result<Request> asked = decode_request(message.payload);
     if (message.topic != topics.node_requests("n1") || !asked || asked->type != RequestType::list) continue;
     listed = true;
-    EXPECT_EQ(to_text(asked->protocol), "1.8");
+    EXPECT_EQ(to_text(asked->protocol), "1.9");
   }
   EXPECT_TRUE(listed);
 }
