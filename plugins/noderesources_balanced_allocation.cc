@@ -53,11 +53,11 @@ double deviation_of(std::size_t resources, FillAt fill_at) {
 // Truncated to an integer this is the score.
 double evenness(double deviation) { return (1 - deviation) * static_cast<double>(ScorePlugin::kMaxScore); }
 
-BERTH_VECTORIZED void score_balance(const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
+BERTH_VECTORIZED void score_balance(const FillColumns& columns, std::int32_t* scores) {
   const auto score_one = [](const auto& fill, const auto&) {
     return static_cast<std::int32_t>(evenness(deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; })));
   };
-  columns.score_rows(rows, score_one, scores);
+  columns.score_rows(score_one, scores);
 }
 
 }  // namespace
@@ -93,13 +93,13 @@ Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, con
   return {};
 }
 
-bool NodeResourcesBalancedAllocation::score_rows(CycleState& state, const Pod&, const Snapshot& snapshot,
-                                                 const Rows& rows, std::int32_t* scores) {
+bool NodeResourcesBalancedAllocation::score_rows(CycleState& state, const Pod&, const Snapshot&, const Rows& rows,
+                                                 std::int32_t* scores) {
   const auto* asked = state.read<AskedForBalance>();
   if (asked == nullptr) return false;
-  const FillColumns columns(snapshot, resources_, asked->by_resource, false);
+  const FillColumns columns(rows, resources_, asked->by_resource, false);
   if (!columns.are_exact()) return false;
-  score_balance(columns, rows, scores);
+  score_balance(columns, scores);
   return true;
 }
 

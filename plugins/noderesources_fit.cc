@@ -24,21 +24,18 @@ struct AskedForFit final : StateEntry {
 };
 
 // An amount too large to be exact as a double exceeds what any node has left.
-BERTH_VECTORIZED void reject_short(double asked, const NodeColumns::OfResource& column, const Rows& rows,
+BERTH_VECTORIZED void reject_short(double asked, const NodeColumns::OfResource& column, std::size_t rows,
                                    std::uint8_t* rejects) {
   const double* allocatable = column.allocatable.data();
   const double* requested = column.requested.data();
-  const std::size_t size = rows.size();
-  if (!rows.are_all()) {
-    for (std::size_t row = 0; row < size; ++row) {
-      if (asked > allocatable[rows[row]] - requested[rows[row]]) rejects[row] = 1;
-    }
-    return;
+  for (std::size_t row = 0; row < rows; ++row) {  // without branches, to be vectorised
+    const std::uint8_t is_short = asked > allocatable[row] - requested[row] ? 1 : 0;
+    rejects[row] |= is_short;
   }
-  for (std::size_t index = 0; index < size; ++index) {  // without branches, to be vectorised
-    const std::uint8_t is_short = asked > allocatable[index] - requested[index] ? 1 : 0;
-    rejects[index] |= is_short;
-  }
+}
+
+BERTH_VECTORIZED void reject_full(const std::uint8_t* full, std::size_t rows, std::uint8_t* rejects) {
+  for (std::size_t row = 0; row < rows; ++row) rejects[row] |= full[row];
 }
 
 bool grew(const Resources& asked, const Resources& before, const Resources& after) {
@@ -149,18 +146,14 @@ bool NodeResourcesFit::filter_rows(CycleState& state, const Pod&, const Snapshot
                                    std::uint8_t* rejects) {
   const auto* asked = state.read<Asked>();
   if (asked == nullptr || !asked->amount.scalar.empty()) return false;
-  const NodeColumns& columns = snapshot.columns();
   const std::array amounts = {asked->amount.milli_cpu, asked->amount.memory, asked->amount.ephemeral_storage};
-  const auto column_of = [&columns](std::size_t i) -> const NodeColumns::OfResource& {
-    return columns.of(static_cast<NodeColumns::Resource>(i));
-  };
+  const auto name_of = [](std::size_t i) { return static_cast<NodeColumns::Resource>(i); };
   for (std::size_t i = 0; i < amounts.size(); ++i) {
-    if (amounts[i] > 0 && column_of(i).inexact != 0) return false;
+    if (amounts[i] > 0 && snapshot.columns().of(name_of(i)).inexact != 0) return false;
   }
-  const std::uint8_t* full = columns.full().data();
-  for (std::size_t row = 0; row < rows.size(); ++row) rejects[row] |= full[rows[row]];
+  reject_full(rows.full().data(), rows.size(), rejects);
   for (std::size_t i = 0; i < amounts.size(); ++i) {
-    if (amounts[i] > 0) reject_short(static_cast<double>(amounts[i]), column_of(i), rows, rejects);
+    if (amounts[i] > 0) reject_short(static_cast<double>(amounts[i]), rows.of(name_of(i)), rows.size(), rejects);
   }
   return true;
 }
@@ -180,13 +173,13 @@ Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& no
   return {};
 }
 
-bool NodeResourcesFit::score_rows(CycleState& state, const Pod&, const Snapshot& snapshot, const Rows& rows,
+bool NodeResourcesFit::score_rows(CycleState& state, const Pod&, const Snapshot&, const Rows& rows,
                                   std::int32_t* scores) {
   const auto* asked = state.read<AskedForFit>();
   if (asked == nullptr) return false;
-  const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kWithDefaults);
+  const FillColumns columns(rows, arguments_.strategy.resources, asked->by_resource, kWithDefaults);
   if (!columns.are_exact()) return false;
-  berth::score_rows(arguments_.strategy, columns, rows, scores);
+  berth::score_rows(arguments_.strategy, columns, scores);
   return true;
 }
 

@@ -120,20 +120,19 @@ std::int32_t mean_interpolated(const Fills<N>& fill, const std::array<double, N>
   return static_cast<std::int32_t>(of > 0 ? std::round(sum / of) : 0);
 }
 
-BERTH_VECTORIZED void score_least(const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
-  columns.score_rows(
-      rows, [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); }, scores);
+BERTH_VECTORIZED void score_least(const FillColumns& columns, std::int32_t* scores) {
+  columns.score_rows([](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); },
+                     scores);
 }
 
-BERTH_VECTORIZED void score_most(const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
-  columns.score_rows(
-      rows, [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); }, scores);
+BERTH_VECTORIZED void score_most(const FillColumns& columns, std::int32_t* scores) {
+  columns.score_rows([](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); },
+                     scores);
 }
 
-BERTH_VECTORIZED void score_by_line(const Line& line, const FillColumns& columns, const Rows& rows,
-                                    std::int32_t* scores) {
-  columns.score_rows(
-      rows, [&line](const auto& fill, const auto& weights) { return mean_interpolated(fill, weights, line); }, scores);
+BERTH_VECTORIZED void score_by_line(const Line& line, const FillColumns& columns, std::int32_t* scores) {
+  columns.score_rows([&line](const auto& fill, const auto& weights) { return mean_interpolated(fill, weights, line); },
+                     scores);
 }
 
 }  // namespace
@@ -156,19 +155,19 @@ Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t 
   return {amount_of(node.allocatable, resource), amount_of(used, resource) + asked};
 }
 
-FillColumns::FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
-                         const std::vector<std::int64_t>& asked, bool with_defaults) {
+FillColumns::FillColumns(const Rows& rows, const std::vector<ScoredResource>& resources,
+                         const std::vector<std::int64_t>& asked, bool with_defaults)
+    : rows_(rows.size()) {
   for (std::size_t i = 0; i < resources.size(); ++i) {
     if (resources[i].amount != nullptr) {
-      add(snapshot, resources[i], asked[i], with_defaults);
+      add(rows, resources[i], asked[i], with_defaults);
     } else {
       exact_ = exact_ && asked[i] == 0;  // does not count if not requested
     }
   }
 }
 
-void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked,
-                      bool with_defaults) {
+void FillColumns::add(const Rows& rows, const ScoredResource& resource, std::int64_t asked, bool with_defaults) {
   const NodeColumns::Resource name = column_of(resource);
   const auto end = sources_.begin() + static_cast<std::ptrdiff_t>(number_);
   const auto twice = std::find_if(sources_.begin(), end, [name](const Source& each) { return each.resource == name; });
@@ -176,7 +175,7 @@ void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, 
     twice->weight += static_cast<double>(resource.weight);
     return;
   }
-  const NodeColumns::OfResource& column = snapshot.columns().of(name);
+  const NodeColumns::OfResource& column = rows.of(name);
   const auto& used = with_defaults ? column.requested_for_scoring : column.requested;
   exact_ = exact_ && column.inexact == 0 && NodeColumns::is_exact(asked);
   sources_[number_++] = {name,
@@ -205,17 +204,17 @@ std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, con
   return static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
 }
 
-void score_rows(const ScoringStrategy& strategy, const FillColumns& columns, const Rows& rows, std::int32_t* scores) {
+void score_rows(const ScoringStrategy& strategy, const FillColumns& columns, std::int32_t* scores) {
   switch (strategy.type) {
-    case ScoringStrategy::Type::least_allocated: return score_least(columns, rows, scores);
-    case ScoringStrategy::Type::most_allocated: return score_most(columns, rows, scores);
+    case ScoringStrategy::Type::least_allocated: return score_least(columns, scores);
+    case ScoringStrategy::Type::most_allocated: return score_most(columns, scores);
     case ScoringStrategy::Type::requested_to_capacity_ratio: break;
   }
   Line line{};
   for (std::size_t i = 0; i < line.size(); ++i) {
     line[i] = static_cast<double>(interpolate(strategy.shape, static_cast<std::int64_t>(i)));
   }
-  score_by_line(line, columns, rows, scores);
+  score_by_line(line, columns, scores);
 }
 
 }  // namespace berth

@@ -47,7 +47,7 @@ std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector
                                                bool with_defaults);
 Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
 
-// The same for many nodes of a snapshot, from its columns.
+// The same for the rows of a batch.
 class FillColumns {
  public:
   struct OfNode {
@@ -55,19 +55,19 @@ class FillColumns {
     double requested = 0;
     double reciprocal = 0;  // of capacity, approximately; 0 if capacity is 0
   };
-  FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
-              const std::vector<std::int64_t>& asked, bool with_defaults);
+  FillColumns(const Rows& rows, const std::vector<ScoredResource>& resources, const std::vector<std::int64_t>& asked,
+              bool with_defaults);
   // False if a resource that counts has no column, or one with inexact amounts.
   bool are_exact() const { return exact_; }
   // Calls score_one(fill, weights) for each row, with arrays that have one element per resource. Without branches in
-  // score_one the compiler vectorises the loop over all nodes.
+  // score_one the compiler vectorises the loop.
   template <class ScoreOne>
-  void score_rows(const Rows& rows, ScoreOne score_one, std::int32_t* scores) const {
+  void score_rows(ScoreOne score_one, std::int32_t* scores) const {
     switch (number_) {
-      case 0: return score_each<0>(rows, score_one, scores);
-      case 1: return score_each<1>(rows, score_one, scores);
-      case 2: return score_each<2>(rows, score_one, scores);
-      default: return score_each<NodeColumns::kResources>(rows, score_one, scores);
+      case 0: return score_each<0>(score_one, scores);
+      case 1: return score_each<1>(score_one, scores);
+      case 2: return score_each<2>(score_one, scores);
+      default: return score_each<NodeColumns::kResources>(score_one, scores);
     }
   }
 
@@ -82,35 +82,31 @@ class FillColumns {
   };
   using Sources = std::array<Source, NodeColumns::kResources>;
   template <std::size_t N, class ScoreOne>
-  void score_each(const Rows& rows, ScoreOne score_one, std::int32_t* scores) const {
+  void score_each(ScoreOne score_one, std::int32_t* scores) const {
     const Sources sources = sources_;
     std::array<double, N> weights{};
     for (std::size_t i = 0; i < N; ++i) weights[i] = sources[i].weight;
-    const auto score_at = [&](std::size_t index) {
+    const std::size_t rows = rows_;
+    for (std::size_t row = 0; row < rows; ++row) {
       std::array<OfNode, N> fill{};
       for (std::size_t i = 0; i < N; ++i) {
         const Source& source = sources[i];
-        fill[i] = {source.allocatable[index], source.used[index] + source.asked, source.reciprocal[index]};
+        fill[i] = {source.allocatable[row], source.used[row] + source.asked, source.reciprocal[row]};
       }
-      return score_one(fill, weights);
-    };
-    const std::size_t size = rows.size();
-    if (rows.are_all()) {
-      for (std::size_t index = 0; index < size; ++index) scores[index] = score_at(index);
-    } else {
-      for (std::size_t row = 0; row < size; ++row) scores[row] = score_at(rows[row]);
+      scores[row] = score_one(fill, weights);
     }
   }
-  void add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
+  void add(const Rows& rows, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
 
   Sources sources_;
   std::size_t number_ = 0;
+  std::size_t rows_;
   bool exact_ = true;
 };
 
 // 0..100. `asked`: requests_by_resource().
 std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, const std::vector<std::int64_t>& asked,
                       bool with_defaults);
-void score_rows(const ScoringStrategy& strategy, const FillColumns& columns, const Rows& rows, std::int32_t* scores);
+void score_rows(const ScoringStrategy& strategy, const FillColumns& columns, std::int32_t* scores);
 
 }  // namespace berth

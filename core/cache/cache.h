@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,9 @@ class Snapshot {
   };
   const std::deque<ObjectChange>& object_changes() const { return object_changes_; }
   std::int64_t object_changes_made() const { return object_changes_made_; }
+  // The indices of the last so many changes, at most changes_kept(), the oldest first; none of them came or went where
+  // no object changed. Valid until the next change.
+  std::span<const std::uint32_t> last_changed(std::size_t changes) const { return std::span(changed_).last(changes); }
   // Pods on nodes with any term of affinity or anti-affinity to pods.
   std::int64_t pods_with_affinity() const { return pods_with_affinity_; }
   // Of the pods on nodes; without any the highest there is. No pod of at most this priority can preempt.
@@ -80,7 +84,8 @@ class Snapshot {
 
  private:
   friend class Cache;
-  std::shared_ptr<const NodeInfo> note(Change change);     // returns the state that a change no longer kept had before
+  std::shared_ptr<const NodeInfo> note(Change change);  // returns the state that a change no longer kept had before
+  void note_changed(std::size_t index);
   KeyIndex::Index number_of(std::string_view node) const;  // kNone: no such node
   void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t index);
@@ -92,6 +97,7 @@ class Snapshot {
   std::int64_t changes_made_ = 0;
   std::deque<ObjectChange> object_changes_;
   std::int64_t object_changes_made_ = 0;
+  std::vector<std::uint32_t> changed_;  // indices of the last changes; up to twice as many as are kept
   std::int64_t pods_with_affinity_ = 0;
   std::int32_t lowest_priority_ = std::numeric_limits<std::int32_t>::max();
   // By name: the node's number in the cache, which stays when its index changes. By that number: the index.

@@ -46,6 +46,7 @@ std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
     ++object_changes_made_;
     if (object_changes_.size() > changes_kept()) object_changes_.pop_front();
   }
+  note_changed(change.index);
   changes_.push_back(std::move(change));
   ++changes_made_;
   std::shared_ptr<const NodeInfo> dropped;
@@ -56,9 +57,17 @@ std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
   return dropped;
 }
 
+void Snapshot::note_changed(std::size_t index) {
+  if (changed_.size() >= 2 * changes_kept()) {
+    changed_.erase(changed_.begin(), changed_.end() - static_cast<std::ptrdiff_t>(changes_kept() - 1));
+  }
+  changed_.push_back(static_cast<std::uint32_t>(index));
+}
+
 // Whoever follows the log finds itself too far behind.
 void Snapshot::begin_log() {
   changes_.clear();
+  changed_.clear();
   ++changes_made_;
   object_changes_.clear();
   ++object_changes_made_;

@@ -206,16 +206,12 @@ void ClassView::begin_sums(const Snapshot& snapshot) {
   }
 }
 
-// Asked once for each kind.
-bool ClassView::counts_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other) {
+bool ClassView::ask_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other) {
   if (number >= verdicts_.size()) verdicts_.resize(number + 1);
-  Verdict& verdict = verdicts_[number];
-  if (verdict.serial != serial) {
-    verdict = {serial, std::any_of(active_.begin(), active_.end(), [&](const SummingPlugin* plugin) {
-                 return plugin->counts_pod(state_, pod_, other);
-               })};
-  }
-  return verdict.counts;
+  const bool counts = std::any_of(active_.begin(), active_.end(),
+                                  [&](const SummingPlugin* plugin) { return plugin->counts_pod(state_, pod_, other); });
+  verdicts_[number] = {serial, counts};
+  return counts;
 }
 
 void ClassView::sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods) {
@@ -246,7 +242,7 @@ bool ClassView::regroup(const Snapshot& snapshot) {
   ranks_.reset(snapshot.nodes().size());
   scratch_.same_objects = false;
   if (tells_why_) rejected_.reset(snapshot.nodes().size());
-  return judge(Rows::all(snapshot.nodes().size()), snapshot);
+  return judge(Rows::all(snapshot), snapshot);
 }
 
 namespace {
@@ -273,7 +269,6 @@ void ClassView::follow_replaced(const Snapshot::Change& change, const Snapshot& 
   if ((flags & kChanged) == 0) {
     flags |= kChanged;
     scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
-    ranks_.prefetch(static_cast<Ranks::Index>(change.index));
     if ((flags & kObject) != 0) sum_whole(change.index, *change.before, -1);
   }
   if ((flags & kObject) != 0 || active_.empty()) return;
@@ -305,6 +300,16 @@ void ClassView::follow_last(const Snapshot::Change& change) {
   with_nominated_.erase(change.index);
 }
 
+// The pods that came and went with the last so many changes, where no object changed.
+void ClassView::sum_changes(std::int64_t behind, const Snapshot& snapshot) {
+  for (auto change = snapshot.changes().end() - behind; change != snapshot.changes().end(); ++change) {
+    for (const PodKinds::Change& each : change->pods) {
+      if (!counts_kind(each.kind, each.serial, *each.pod)) continue;
+      sum_pods(change->index, *snapshot.nodes()[change->index]->node, *each.pod, each.pods);
+    }
+  }
+}
+
 bool ClassView::catch_up(const Snapshot& snapshot) {
   const auto& changes = snapshot.changes();
   std::vector<Ranks::Index>& changed = scratch_.changed;
@@ -312,8 +317,14 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
   changed.clear();
   if (flags.size() < ranks_.size()) flags.resize(ranks_.size(), 0);
   scratch_.same_objects = object_changes_made_ == snapshot.object_changes_made();
-  if (!active_.empty() && !scratch_.same_objects) note_object_changes(snapshot);
-  for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
+  const std::int64_t behind = snapshot.changes_made() - changes_made_;
+  if (scratch_.same_objects) {
+    if (!active_.empty()) sum_changes(behind, snapshot);
+    // To judge a node twice does no harm.
+    return judge_changed(snapshot.last_changed(static_cast<std::size_t>(behind)), snapshot);
+  }
+  if (!active_.empty()) note_object_changes(snapshot);
+  for (auto change = changes.end() - behind; change != changes.end(); ++change) {
     if (change->kind == Snapshot::Change::Kind::replaced) {
       follow_replaced(*change, snapshot);
     } else {
@@ -324,9 +335,18 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
     const bool whole = (std::exchange(flags[index], 0) & kObject) != 0;
     if (whole && !active_.empty()) sum_whole(index, *snapshot.nodes()[index], 1);
   }
+  return judge_changed(changed, snapshot);
+}
+
+// Judges these nodes again, and those that plugins follow.
+bool ClassView::judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot) {
   if (!domains_.follow(snapshot)) return regroup(snapshot);
-  for (const std::size_t index : scratch_.tracked) changed.push_back(static_cast<Ranks::Index>(index));
-  return judge(Rows::at(changed), snapshot);
+  ranks_.prefetch(indices);
+  if (scratch_.tracked.empty()) return judge(Rows::at(snapshot, indices, scratch_.copies), snapshot);
+  std::vector<Ranks::Index>& all = scratch_.changed;
+  if (indices.data() != all.data()) all.assign(indices.begin(), indices.end());
+  for (const std::size_t index : scratch_.tracked) all.push_back(static_cast<Ranks::Index>(index));
+  return judge(Rows::at(snapshot, all, scratch_.copies), snapshot);
 }
 
 std::size_t ClassView::bytes() const {

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -134,12 +135,19 @@ class ClassView {
   bool follow_object_answers(const Snapshot& snapshot);
   bool note_shape();
   void begin_sums(const Snapshot& snapshot);
-  bool counts_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other);
+  // Asked once for each kind.
+  bool counts_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other) {
+    const bool is_known = number < verdicts_.size() && verdicts_[number].serial == serial;
+    return is_known ? verdicts_[number].counts : ask_kind(number, serial, other);
+  }
+  bool ask_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other);
   void sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods);
   void sum_whole(std::size_t index, const NodeInfo& node, std::int64_t times);
   void note_object_changes(const Snapshot& snapshot);
   void follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot);
+  void sum_changes(std::int64_t behind, const Snapshot& snapshot);
   bool catch_up(const Snapshot& snapshot);
+  bool judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
   template <class Entry>
   bool filters(const Entry& entry) const {

@@ -229,30 +229,17 @@ bool ClassView::Attempt::looks_at_one_node() const {
 // Why SummingPlugins refuse the nodes of whole groups.
 void ClassView::Attempt::set_refused(NodeStatuses& statuses) const {
   if (scratch_.refused.empty()) return;
-  struct OfGroup {
-    const Status* status = nullptr;
-    std::size_t first = static_cast<std::size_t>(-1);  // of its nodes
-  };
-  std::vector<OfGroup> of_group(view_.ranks_.number_end());
-  for (const auto& refused : scratch_.refused) of_group[refused.group].status = &refused.status;
-  for (Ranks::Index index = 0; index < snapshot_.nodes().size(); ++index) {
-    if (!view_.ranks_.contains(index)) continue;
-    OfGroup& group = of_group[view_.ranks_.group_of(index)];
-    if (group.status == nullptr) continue;
-    if (group.first < index) {
-      statuses.set_like(index, group.first);
-    } else {
-      statuses.set(index, *group.status);
-      group.first = index;
-    }
-  }
+  std::vector<const Status*> of_group(view_.ranks_.number_end());
+  for (const auto& refused : scratch_.refused) of_group[refused.group] = &refused.status;
+  view_.ranks_.list_groups(scratch_.groups);
+  statuses.set_groups(scratch_.groups, of_group);
 }
 
 std::optional<Rejection> ClassView::Attempt::rejection() {
   if (!asks_in_order()) return std::nullopt;
   if (!std::exchange(view_.tells_why_, true)) {
     view_.rejected_.reset(snapshot_.nodes().size());
-    if (!view_.tell_why(Rows::all(snapshot_.nodes().size()), snapshot_)) {
+    if (!view_.tell_why(Rows::all(snapshot_), snapshot_)) {
       view_.tells_why_ = false;
       return std::nullopt;
     }

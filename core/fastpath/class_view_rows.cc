@@ -44,8 +44,9 @@ BERTH_VECTORIZED void reject_not_zero(const std::int32_t* answers, std::size_t r
 // Ranks these nodes, or removes those that a plugin rejects. False: a plugin failed.
 bool ClassView::judge(const Rows& rows, const Snapshot& snapshot) {
   if (!filter_rows(rows, snapshot)) return false;
-  const bool ranked =
-      rows.are_all() && keep_accepted() ? rank(Rows::at(scratch_.changed), snapshot) : rank(rows, snapshot);
+  const bool ranked = rows.are_all() && keep_accepted()
+                          ? rank(Rows::at(snapshot, scratch_.changed, scratch_.copies), snapshot)
+                          : rank(rows, snapshot);
   return ranked && (!tells_why_ || tell_why(rows, snapshot));
 }
 
@@ -156,18 +157,17 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
   if (!rows.are_all()) {
     // A node in a group stays there while nothing changes that tells groups apart: neither its object nor pods that
     // count.
-    const bool may_keep = scratch_.same_objects && groups_by_object_;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
+    const bool may_keep = one_group_ || (scratch_.same_objects && groups_by_object_);
+    const auto keeps = [&](Ranks::Index index) { return may_keep && (one_group_ || !is_touched(index)); };
+    ranks_.rescore(rows.indices(), scratch_.ranks, keeps, scratch_.other_rows);
+    for (const std::size_t row : scratch_.other_rows) {
       const auto index = static_cast<Ranks::Index>(rows[row]);
       if (rejects[row] != 0) {
         ranks_.take(index);
         continue;
       }
       const bool only = one_group_ && !ranks_.groups().empty();
-      const bool keeps = !only && may_keep && ranks_.contains(index) && !is_touched(index);
-      const Ranks::Number group = only    ? ranks_.groups().front()
-                                  : keeps ? ranks_.group_of(index)
-                                          : group_of(row, index, snapshot);
+      const Ranks::Number group = only ? ranks_.groups().front() : group_of(row, index, snapshot);
       if (group == Ranks::kNone) return fail(declined::kGroups);
       ranks_.put(index, group, scratch_.ranks[row]);
     }

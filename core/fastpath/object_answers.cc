@@ -110,7 +110,7 @@ bool ObjectAnswers::follow_filter(std::size_t place, ObjectAnswer& answer, Cycle
   const auto ask_all = [&](std::vector<std::int32_t>& values) {
     rejects_.assign(values.size(), 0);
     if (entry.batch_filter == nullptr ||
-        !entry.batch_filter->filter_rows(state, pod, snapshot, Rows::all(values.size()), rejects_.data())) {
+        !entry.batch_filter->filter_rows(state, pod, snapshot, Rows::all(snapshot), rejects_.data())) {
       return ask_each(values, ask_one);
     }
     entry.count(values.size());
@@ -132,7 +132,7 @@ bool ObjectAnswers::follow_score(std::size_t place, ObjectAnswer& answer, CycleS
   };
   const auto ask_all = [&](std::vector<std::int32_t>& values) {
     if (entry.batch_score == nullptr ||
-        !entry.batch_score->score_rows(state, pod, snapshot, Rows::all(values.size()), values.data())) {
+        !entry.batch_score->score_rows(state, pod, snapshot, Rows::all(snapshot), values.data())) {
       return ask_each(values, ask_one);
     }
     entry.count(values.size());

@@ -103,30 +103,6 @@ void Ranks::drop(Number number) {
   free_.push_back(number);
 }
 
-void Ranks::note_change(Group& group, Index index, Score before, Score after) {
-  if (!group.blocks.empty()) {
-    Block& block = group.blocks[index / kSide];
-    if (block.nodes != kStale) {  // otherwise the block of blocks is stale too
-      block.nodes = kStale;
-      ++group.stale;
-      group.blocks_of_blocks[index / kSide / kSide].nodes = kStale;
-    }
-    if (!has_words()) {  // the one group: a draw follows, which looks at what is stale
-      group.known = false;
-      return;
-    }
-  }
-  if (!group.known) return;
-  Best& best = group.best;
-  if (before == best.score && before >= 0) --best.nodes;
-  if (after > best.score) {
-    best = {after, 1};
-  } else if (after == best.score && after >= 0) {
-    ++best.nodes;
-  }
-  group.known = best.nodes > 0;
-}
-
 void Ranks::make_blocks(Number number) {
   Group& group = groups_[number];
   group.few.clear();
@@ -196,18 +172,18 @@ BERTH_VECTORIZED std::uint32_t count_from_0(const Ranks::Score* scores, std::siz
   return nodes;
 }
 
-// The best score, and how many nodes have it; -1 and 0 where there are none.
-BERTH_VECTORIZED Ranks::Best best_among(const Ranks::Score* scores, std::size_t count) {
+// The best score of so many nodes, and how many have it; -1 and 0 where there are none.
+inline Ranks::Block best_among(const Ranks::Score* scores, std::size_t count) {
   Ranks::Score best = -1;
   std::uint16_t nodes = 0;
   for (std::size_t i = 0; i < count; ++i) best = std::max(best, scores[i]);
   for (std::size_t i = 0; i < count; ++i) nodes = static_cast<std::uint16_t>(nodes + (scores[i] == best ? 1 : 0));
-  return {best, best < 0 ? std::uint32_t{0} : nodes};
+  return {best, best < 0 ? std::uint16_t{0} : nodes};
 }
 
 // The same of the nodes in one group. Scores count from 1 here, and nodes of other groups have 0: by multiplication,
 // since the compiler would make a branch of a condition.
-BERTH_VECTORIZED Ranks::Best best_in_group(const std::uint32_t* words, Ranks::Number number, std::size_t count) {
+inline Ranks::Block best_in_group(const std::uint32_t* words, Ranks::Number number, std::size_t count) {
   const auto from_1 = [&](std::size_t i) {
     return static_cast<std::int32_t>(((words[i] & kScore) + 1) * (words[i] >> kBits == number ? 1u : 0u));
   };
@@ -215,7 +191,27 @@ BERTH_VECTORIZED Ranks::Best best_in_group(const std::uint32_t* words, Ranks::Nu
   std::uint32_t nodes = 0;
   for (std::size_t i = 0; i < count; ++i) best = std::max(best, from_1(i));
   for (std::size_t i = 0; i < count; ++i) nodes += from_1(i) == best ? 1 : 0;
-  return {static_cast<Ranks::Score>(best - 1), best == 0 ? 0 : nodes};
+  return {static_cast<Ranks::Score>(best - 1), best == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(nodes)};
+}
+
+// Looks at the blocks that are stale, of `count` nodes in all. Full blocks have a constant size, which the compiler
+// unrolls.
+BERTH_VECTORIZED void look_at_stale(const Ranks::Score* scores, std::size_t count, Ranks::Block* blocks) {
+  for (std::size_t first = 0; first < count; first += Ranks::kSide, ++blocks) {
+    if (blocks->nodes != Ranks::kStale) continue;
+    const std::size_t left = count - first;
+    *blocks = left >= Ranks::kSide ? best_among(scores + first, Ranks::kSide) : best_among(scores + first, left);
+  }
+}
+
+BERTH_VECTORIZED void look_at_stale_in_group(const std::uint32_t* words, Ranks::Number number, std::size_t count,
+                                             Ranks::Block* blocks) {
+  for (std::size_t first = 0; first < count; first += Ranks::kSide, ++blocks) {
+    if (blocks->nodes != Ranks::kStale) continue;
+    const std::size_t left = count - first;
+    *blocks = left >= Ranks::kSide ? best_in_group(words + first, number, Ranks::kSide)
+                                   : best_in_group(words + first, number, left);
+  }
 }
 
 }  // namespace
@@ -270,21 +266,17 @@ void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) 
   }
 }
 
-void Ranks::look_at(Number number, std::size_t which) {
-  const std::size_t first = which * kSide;
-  const std::size_t count = std::min(kSide, size_ - first);
-  const Best best =
-      has_words() ? best_in_group(words_.data() + first, number, count) : best_among(scores_.data() + first, count);
-  groups_[number].blocks[which] = {best.score, static_cast<std::uint16_t>(best.nodes)};
-}
-
 void Ranks::look_at_block_of_blocks(Number number, std::size_t which) {
   Group& group = groups_[number];
   const std::size_t first = which * kSide;
-  const std::size_t last = std::min(first + kSide, group.blocks.size());
+  const std::size_t nodes = std::min(kSide * kSide, size_ - first * kSide);
+  if (has_words()) {
+    look_at_stale_in_group(words_.data() + first * kSide, number, nodes, group.blocks.data() + first);
+  } else {
+    look_at_stale(scores_.data() + first * kSide, nodes, group.blocks.data() + first);
+  }
   Block sum{-1, 0};
-  for (std::size_t at = first; at < last; ++at) {
-    if (group.blocks[at].nodes == kStale) look_at(number, at);
+  for (std::size_t at = first; at < first + divide(nodes); ++at) {
     const Block& block = group.blocks[at];
     if (block.score > sum.score) sum = {block.score, 0};
     if (block.score == sum.score) sum.nodes = static_cast<std::uint16_t>(sum.nodes + block.nodes);
@@ -332,6 +324,15 @@ Ranks::Index Ranks::any_of(Number number) {
   group.any = static_cast<Index>(block * kSide);
   while (!contains(group.any) || group_of(group.any) != number) ++group.any;
   return group.any;
+}
+
+void Ranks::list_groups(std::vector<Number>& groups) const {
+  groups.resize(size_);
+  if (has_words()) {
+    for (std::size_t index = 0; index < size_; ++index) groups[index] = words_[index] >> kScoreBits;
+  } else {
+    for (std::size_t index = 0; index < size_; ++index) groups[index] = scores_[index] < 0 ? kNone : only_group();
+  }
 }
 
 std::size_t Ranks::bytes() const {

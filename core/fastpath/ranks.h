@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/recycled.h"
@@ -34,6 +35,13 @@ class Ranks {
     std::uint32_t nodes = 0;  // that have it; 0: the group is empty
   };
 
+  static constexpr std::size_t kSide = 64;  // nodes in a block, blocks in a block of blocks
+  static constexpr std::uint16_t kStale = 0xFFFF;
+  struct Block {
+    Score score = -1;
+    std::uint16_t nodes = kStale;  // that have it
+  };
+
   // Removes all; indices are below `nodes` from now on.
   void reset(std::size_t nodes);
   // Changes the number of indices. Removes nodes beyond it; new indices are in no group.
@@ -46,17 +54,36 @@ class Ranks {
   // Adds a node, or moves it.
   void put(Index index, Number group, Score score);
   void take(Index index);
+  // Gives new scores to those of the nodes that stay in their group: stays(index). Below 0: the node is in none. Sets
+  // `others` to the places of those that come, go or do not stay; they are as before.
+  template <class Stays>
+  void rescore(std::span<const Index> indices, std::span<const Score> scores, Stays stays,
+               std::vector<std::size_t>& others) {
+    others.clear();
+    if (has_words()) {
+      for (std::size_t i = 0; i < indices.size(); ++i) {
+        if (!rescore_word(indices[i], scores[i], stays)) others.push_back(i);
+      }
+      return;
+    }
+    if (used_.size() == 1 && !groups_[only_group()].blocks.empty()) {
+      return rescore_blocks(groups_[only_group()], indices, scores, stays, others);
+    }
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (!rescore_one(indices[i], scores[i], stays)) others.push_back(i);
+    }
+  }
   // After reset() and group(): all nodes at once. scores[index] below 0: the node is in no group. groups[index]: the
   // others' groups, and kNone for those; empty when there is one for all.
   void fill(std::span<const Score> scores, std::span<const Number> groups);
 
   std::size_t size() const { return size_; }  // as given to reset() or resize()
-  // The node is about to be asked about: many classes' ranks do not fit into a processor's caches.
-  void prefetch(Index index) const {
+  // The nodes are about to be asked about: many classes' ranks do not fit into a processor's caches.
+  void prefetch(std::span<const Index> indices) const {
     if (has_words()) {
-      __builtin_prefetch(&words_[index]);
+      for (const Index index : indices) __builtin_prefetch(&words_[index]);
     } else {
-      __builtin_prefetch(&scores_[index]);
+      for (const Index index : indices) __builtin_prefetch(&scores_[index]);
     }
   }
   bool contains(Index index) const { return has_words() ? words_[index] != kNoWord : scores_[index] >= 0; }
@@ -64,6 +91,8 @@ class Ranks {
   Score score_of(Index index) const {
     return has_words() ? static_cast<Score>(words_[index] & kMostScore) : scores_[index];
   }
+  // Of all nodes, by index; kMostGroups or more: in none.
+  void list_groups(std::vector<Number>& groups) const;
   Number group_of(Index index) const { return has_words() ? words_[index] >> kScoreBits : only_group(); }
 
   // Groups with nodes, in no order; their numbers are below number_end().
@@ -78,14 +107,8 @@ class Ranks {
 
  private:
   friend class RanksDraw;
-  static constexpr std::size_t kSide = 64;  // nodes in a block, blocks in a block of blocks
   static constexpr std::size_t kFew = 256;  // a group that never had more nodes has no blocks: they are listed
   static constexpr std::size_t kFewGroups = 4;
-  static constexpr std::uint16_t kStale = 0xFFFF;
-  struct Block {
-    Score score = -1;
-    std::uint16_t nodes = kStale;
-  };
   using Numbers = RecyclingMap<Key, Number>;
   struct Group {
     const Key* key = nullptr;  // null: unused
@@ -110,12 +133,75 @@ class Ranks {
   void clear(Index index);
   static std::size_t divide(std::size_t count) { return (count + kSide - 1) / kSide; }
   // The node's score in the group; -1: it is not in it.
-  void note_change(Group& group, Index index, Score before, Score after);
+  void note_change(Group& group, Index index, Score before, Score after) {
+    if (!group.blocks.empty()) {
+      Block& block = group.blocks[index / kSide];
+      if (block.nodes != kStale) {  // otherwise the block of blocks is stale too
+        block.nodes = kStale;
+        ++group.stale;
+        group.blocks_of_blocks[index / kSide / kSide].nodes = kStale;
+      }
+      if (!has_words()) {  // the one group: a draw follows, which looks at what is stale
+        group.known = false;
+        return;
+      }
+    }
+    if (!group.known) return;
+    Best& best = group.best;
+    if (before == best.score && before >= 0) --best.nodes;
+    if (after > best.score) {
+      best = {after, 1};
+    } else if (after == best.score && after >= 0) {
+      ++best.nodes;
+    }
+    group.known = best.nodes > 0;
+  }
+  template <class Stays>
+  bool rescore_one(Index index, Score score, Stays stays) {
+    Score& had = scores_[index];
+    if (had == score) return had < 0 || stays(index);
+    if (had < 0 || score < 0 || !stays(index)) return false;
+    note_change(groups_[only_group()], index, std::exchange(had, score), score);
+    return true;
+  }
+  // Of the one group. The loop keeps what it needs in registers: a class that waited for many others runs it most.
+  template <class Stays>
+  void rescore_blocks(Group& group, std::span<const Index> indices, std::span<const Score> scores, Stays stays,
+                      std::vector<std::size_t>& others) {
+    Score* const kept = scores_.data();
+    Block* const blocks = group.blocks.data();
+    Block* const blocks_of_blocks = group.blocks_of_blocks.data();
+    std::uint32_t stale = 0;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const Index index = indices[i];
+      const Score score = scores[i];
+      if ((kept[index] | score) < 0 || !stays(index)) {
+        if (kept[index] != score || score >= 0) others.push_back(i);
+        continue;
+      }
+      if (std::exchange(kept[index], score) == score) continue;
+      group.known = false;
+      Block& block = blocks[index / kSide];
+      stale += block.nodes != kStale ? 1 : 0;
+      block.nodes = blocks_of_blocks[index / kSide / kSide].nodes = kStale;
+    }
+    group.stale += stale;
+  }
+  template <class Stays>
+  bool rescore_word(Index index, Score score, Stays stays) {
+    Word& had = words_[index];
+    if (had == kNoWord || score < 0) return had == kNoWord && score < 0;
+    if (!stays(index)) return false;
+    const Number number = had >> kScoreBits;
+    const auto before = static_cast<Score>(had & kMostScore);
+    had = word_of(number, score);
+    if (before != score) note_change(groups_[number], index, before, score);
+    return true;
+  }
   void make_blocks(Number number);
   void drop(Number number);
   Number only_group() const { return used_.front(); }
   void split();
-  void look_at(Number number, std::size_t block);
   void look_at_block_of_blocks(Number number, std::size_t which);
   void find_best(Number number);
   void refresh(Number number);

@@ -19,11 +19,13 @@ struct UpdateScratch {
   std::vector<std::size_t> tracked;      // indices
   bool same_objects = false;             // no object of a node changed
   // By row of a batch:
+  Rows::Copies copies;
   std::vector<std::uint8_t> rejects;
   std::vector<std::int32_t> scores;            // of one plugin
   std::vector<std::int32_t> own;               // of all that do not normalize, weighted
   std::vector<std::vector<std::int32_t>> raw;  // of those that do, by number among them
   std::vector<Ranks::Score> ranks;
+  std::vector<std::size_t> other_rows;  // nodes that do not only get another score
   std::vector<Ranks::Number> groups;
   Ranks::Key key;
 };

@@ -26,6 +26,7 @@
 #include "core/framework/cycle_state.h"
 #include "core/framework/domains.h"
 #include "core/framework/profile.h"
+#include "core/framework/rows.h"
 #include "core/recycled.h"
 #include "core/status.h"
 
@@ -67,25 +68,7 @@ class Declarations {
   virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
 };
 
-// The nodes that a batch is about, as rows of its results: all nodes of a snapshot, or those at some indices.
-class Rows {
- public:
-  // Row and index are the same.
-  static Rows all(std::size_t nodes) { return {nullptr, nodes, true}; }
-  // The indices stay the caller's, and outlive the rows.
-  static Rows at(std::span<const std::uint32_t> indices) { return {indices.data(), indices.size(), false}; }
-  bool are_all() const { return all_; }
-  std::size_t size() const { return size_; }
-  std::size_t operator[](std::size_t row) const { return all_ ? row : indices_[row]; }
-
- private:
-  Rows(const std::uint32_t* indices, std::size_t size, bool all) : indices_(indices), size_(size), all_(all) {}
-  const std::uint32_t* indices_;
-  std::size_t size_;
-  bool all_;
-};
-
-// A Filter plugin that can evaluate many nodes at once, for example by Snapshot::columns().
+// A Filter plugin that can evaluate many nodes at once, for example by the rows' amounts.
 class BatchFilterPlugin {
  public:
   virtual ~BatchFilterPlugin() = default;

@@ -39,11 +39,8 @@ std::size_t NodeStatuses::find_kind(const Status& status) const {
   return kinds_.size();
 }
 
-void NodeStatuses::set(std::size_t index, Status status) {
-  if (by_node_.empty()) by_node_.assign(nodes_, kNone);
+std::uint32_t NodeStatuses::kind_for(Status status) {
   std::size_t kind = find_kind(status);
-  if (by_node_[index] != kNone && by_node_[index] == kind) return;
-  clear(index);
   if (kind == kinds_.size()) {
     kind = free_.empty() ? kinds_.size() : free_.back();
     if (free_.empty()) {
@@ -55,18 +52,41 @@ void NodeStatuses::set(std::size_t index, Status status) {
     kinds_[kind].status = std::move(status);
   }
   last_ = kind;
-  ++kinds_[kind].nodes;
-  ++size_;
-  by_node_[index] = static_cast<std::uint32_t>(kind);
+  return static_cast<std::uint32_t>(kind);
 }
 
-void NodeStatuses::set_like(std::size_t index, std::size_t other) {
-  const std::uint32_t kind = own_kind_of(other);
-  if (by_node_[index] == kind) return;
+void NodeStatuses::set(std::size_t index, Status status) {
+  if (by_node_.empty()) by_node_.assign(nodes_, kNone);
+  const std::size_t known = find_kind(status);
+  if (by_node_[index] != kNone && by_node_[index] == known) return;
   clear(index);
+  const std::uint32_t kind = kind_for(std::move(status));
   ++kinds_[kind].nodes;
   ++size_;
   by_node_[index] = kind;
+}
+
+void NodeStatuses::set_groups(std::span<const std::uint32_t> groups, const std::vector<const Status*>& statuses) {
+  if (by_node_.empty()) by_node_.assign(nodes_, kNone);
+  const auto none = static_cast<std::uint32_t>(statuses.size());
+  std::vector<std::uint32_t> kinds(none + std::size_t{1}, kNone);
+  std::vector<std::size_t> nodes(none + std::size_t{1}, 0);
+  for (std::uint32_t group = 0; group < none; ++group) {
+    if (statuses[group] == nullptr) continue;
+    kinds[group] = kind_for(*statuses[group]);
+    ++kinds_[kinds[group]].nodes;  // in use, until they are counted
+  }
+  for (std::size_t index = 0; index < nodes_; ++index) {
+    const std::uint32_t group = std::min(groups[index], none);
+    if (kinds[group] == kNone) continue;
+    by_node_[index] = kinds[group];
+    ++nodes[group];
+  }
+  for (std::uint32_t group = 0; group < none; ++group) {
+    if (statuses[group] == nullptr) continue;
+    kinds_[kinds[group]].nodes += nodes[group] - 1;
+    size_ += nodes[group];
+  }
 }
 
 void NodeStatuses::clear(std::size_t index) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,8 +29,9 @@ class NodeStatuses {
   void resize(std::size_t nodes);
   // Replaces the node's status.
   void set(std::size_t index, Status status);
-  // Replaces the node's status with that of another node, which has one of its own.
-  void set_like(std::size_t index, std::size_t other);
+  // Gives whole groups of nodes one status each. `groups`: each node's, by index; `statuses`: by group, null for those
+  // that stay as they are, and so do nodes of a group beyond them. The nodes of the others have none so far.
+  void set_groups(std::span<const std::uint32_t> groups, const std::vector<const Status*>& statuses);
   // Every node that has no status gets this one, except those at these indices. Nothing is set or cleared after it.
   void set_others(Status status, std::vector<std::size_t> except = {});
   void clear(std::size_t index);
@@ -49,6 +51,7 @@ class NodeStatuses {
  private:
   // kinds_.size() when there is none.
   std::size_t find_kind(const Status& status) const;
+  std::uint32_t kind_for(Status status);  // makes one where there is none
   std::uint32_t own_kind_of(std::size_t index) const { return by_node_.empty() ? kNone : by_node_[index]; }
   std::size_t nodes_ = 0;
   std::vector<std::uint32_t> by_node_;  // index into kinds_; empty until a node has a status

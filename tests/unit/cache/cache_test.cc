@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -296,6 +297,9 @@ std::size_t changes_kept(int nodes) {
   for (int i = 0; i < 1100; ++i) {
     cache.charge("n0", "gone/" + std::to_string(i), {});
     cache.update_snapshot(snapshot);
+    const auto indices = snapshot.last_changed(snapshot.changes().size());
+    EXPECT_TRUE(std::equal(snapshot.changes().begin(), snapshot.changes().end(), indices.begin(), indices.end(),
+                           [](const auto& change, std::uint32_t index) { return change.index == index; }));
   }
   return snapshot.changes().size();
 }

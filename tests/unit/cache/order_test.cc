@@ -79,6 +79,9 @@ class CacheOrder : public ::testing::Test {
         EXPECT_EQ(seen[index], snapshot.nodes()[index]) << index;
       }
     }
+    const std::span<const std::uint32_t> indices = snapshot.last_changed(changes.size());
+    EXPECT_TRUE(std::equal(changes.begin(), changes.end(), indices.begin(), indices.end(),
+                           [](const auto& change, std::uint32_t index) { return change.index == index; }));
     seen = snapshot.nodes();
     changes_seen = snapshot.changes_made();
     return kinds;

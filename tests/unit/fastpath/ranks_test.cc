@@ -155,6 +155,47 @@ TEST(Ranks, AnswerAsListsOfAllNodesWhateverChanges) {
   }
 }
 
+// Nodes may be named twice; below 0, a node is to go.
+TEST(Ranks, RescoreWhatStaysInItsGroupAndNameTheOthers) {
+  Random random(2);
+  for (const std::size_t nodes : {3u, 65u, 300u, 5000u}) {
+    for (const std::uint64_t keys : {1u, 7u}) {
+      Ranks ranks;
+      ranks.reset(nodes);
+      Listed listed;
+      for (Ranks::Index index = 0; index < nodes; ++index) {
+        if (random.chance(1, 5)) continue;
+        const auto key = static_cast<std::int64_t>(random.below(keys));
+        ranks.put(index, ranks.group({key}), 1);
+        listed.at[index] = {key, 1};
+      }
+      for (int i = 0; i < 40; ++i) {
+        std::vector<Ranks::Index> indices;
+        std::vector<Ranks::Score> scores;
+        for (std::uint64_t changes = random.below(i % 7 == 0 ? 400 : 3); changes > 0; --changes) {
+          indices.push_back(static_cast<Ranks::Index>(random.below(nodes)));
+          scores.push_back(static_cast<Ranks::Score>(static_cast<int>(random.below(5)) - 1));
+        }
+        std::vector<std::size_t> others;
+        ranks.rescore(indices, scores, [](Ranks::Index index) { return index % 3 != 0; }, others);
+        std::vector<std::size_t> expected;
+        for (std::size_t row = 0; row < indices.size(); ++row) {
+          const auto found = listed.at.find(indices[row]);
+          const bool was = found != listed.at.end();
+          if (was && scores[row] >= 0 && indices[row] % 3 != 0) {
+            found->second.second = scores[row];
+          } else if (was || scores[row] >= 0) {
+            expected.push_back(row);
+          }
+        }
+        ASSERT_EQ(others, expected);
+        compare(ranks, listed, random, nodes);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Ranks, FollowNodesThatComeAndGoAtTheEnd) {
   Ranks ranks;
   ranks.reset(128);

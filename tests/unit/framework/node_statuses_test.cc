@@ -35,6 +35,25 @@ TEST(NodeStatuses, NobodyIsAmongTheOthersWhereEachNodeHasItsOwn) {
   EXPECT_EQ(statuses.kinds().size(), 1u);
 }
 
+TEST(NodeStatuses, GiveWholeGroupsOfNodesOneStatus) {
+  NodeStatuses statuses;
+  statuses.reset(6);
+  statuses.set(5, kFull);
+  // Groups 0 and 2 are refused for the same, 1 is not; node 5 is in none.
+  statuses.set_groups(std::vector<std::uint32_t>{0, 1, 2, 0, 1, 99}, {&kNotNamed, nullptr, &kNotNamed});
+  EXPECT_EQ(statuses.size(), 4u);
+  for (const std::size_t index : {0u, 2u, 3u}) {
+    ASSERT_NE(statuses.find(index), nullptr);
+    EXPECT_EQ(*statuses.find(index), kNotNamed);
+  }
+  EXPECT_EQ(*statuses.find(5), kFull);
+  EXPECT_EQ(statuses.find(1), nullptr);
+  ASSERT_EQ(statuses.kinds().size(), 2u);
+  EXPECT_EQ(statuses.kinds()[1].nodes, 3u);
+  for (const std::size_t index : {0u, 2u, 3u}) statuses.clear(index);
+  EXPECT_EQ(statuses.size(), 1u);
+}
+
 TEST(NodeStatuses, CountNodesByStatusAsTheyChange) {
   NodeStatuses statuses;
   statuses.reset(4);

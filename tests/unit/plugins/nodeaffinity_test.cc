@@ -153,7 +153,7 @@ TEST(NodeAffinity, ScoresManyNodesAsItScoresOne) {
     }
     CycleState state;
     std::vector<std::int32_t> scores(snapshot.nodes().size(), -1);
-    ASSERT_TRUE(plugin.score_rows(state, pod, snapshot, Rows::all(scores.size()), scores.data()));
+    ASSERT_TRUE(plugin.score_rows(state, pod, snapshot, Rows::all(snapshot), scores.data()));
     for (std::size_t index = 0; index < scores.size(); ++index) {
       std::int64_t one = -1;
       ASSERT_TRUE(plugin.score(state, pod, *snapshot.nodes()[index], one).is_success());
@@ -173,7 +173,7 @@ TEST(NodeAffinity, LeavesTermsAboutNodeNamesToTheNodes) {
   pod.affinity->preferred_node_affinity.push_back({5, {{}, {{"metadata.name", Requirement::Operator::in, {"n"}}}}});
   CycleState state;
   std::int32_t score = 0;
-  EXPECT_FALSE((*made)->score_rows(state, pod, snapshot, Rows::all(1), &score));
+  EXPECT_FALSE((*made)->score_rows(state, pod, snapshot, Rows::all(snapshot), &score));
 }
 
 struct WrongAffinity {

@@ -78,9 +78,9 @@ class ResourceColumnsTest : public ::testing::Test {
     CycleState state;
     if (plugin.pre_score(state, pod, {}).is_skip()) return;
     std::vector<std::int32_t> all(snapshot.nodes().size());
-    if (!plugin.score_rows(state, pod, snapshot, Rows::all(all.size()), all.data())) return;
+    if (!plugin.score_rows(state, pod, snapshot, Rows::all(snapshot), all.data())) return;
     std::vector<std::int32_t> some(some_rows.size());
-    ASSERT_TRUE(plugin.score_rows(state, pod, snapshot, Rows::at(some_rows), some.data()));
+    ASSERT_TRUE(plugin.score_rows(state, pod, snapshot, Rows::at(snapshot, some_rows, copies), some.data()));
     for (std::size_t row = 0; row < some.size(); ++row) ASSERT_EQ(some[row], all[some_rows[row]]);
     ++batches;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -96,9 +96,9 @@ class ResourceColumnsTest : public ::testing::Test {
     PreFilterResult narrowed;
     ASSERT_TRUE(plugin.pre_filter(state, pod, snapshot, narrowed).is_success());
     std::vector<std::uint8_t> all(snapshot.nodes().size());
-    if (!plugin.filter_rows(state, pod, snapshot, Rows::all(all.size()), all.data())) return;
+    if (!plugin.filter_rows(state, pod, snapshot, Rows::all(snapshot), all.data())) return;
     std::vector<std::uint8_t> some(some_rows.size());
-    ASSERT_TRUE(plugin.filter_rows(state, pod, snapshot, Rows::at(some_rows), some.data()));
+    ASSERT_TRUE(plugin.filter_rows(state, pod, snapshot, Rows::at(snapshot, some_rows, copies), some.data()));
     for (std::size_t row = 0; row < some.size(); ++row) ASSERT_EQ(some[row], all[some_rows[row]]);
     ++batches;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -121,6 +121,7 @@ class ResourceColumnsTest : public ::testing::Test {
   int batches = 0;  // calls that evaluated all nodes at once
   Snapshot snapshot;
   const std::vector<std::uint32_t> some_rows{5, 0, 3, 3};
+  Rows::Copies copies;
   Pod pod;
 };
 

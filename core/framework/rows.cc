@@ -1,0 +1,62 @@
+#include "core/framework/rows.h"
+
+namespace berth {
+
+namespace {
+
+void copy(const NodeColumns::OfResource& from, std::span<const std::uint32_t> indices, NodeColumns::OfResource& to) {
+  const std::size_t size = indices.size();
+  for (auto* each : {&to.allocatable, &to.requested, &to.requested_for_scoring, &to.reciprocal}) each->resize(size);
+  to.inexact = from.inexact;
+  const double* const from_allocatable = from.allocatable.data();
+  const double* const from_requested = from.requested.data();
+  const double* const from_for_scoring = from.requested_for_scoring.data();
+  const double* const from_reciprocal = from.reciprocal.data();
+  double* const allocatable = to.allocatable.data();
+  double* const requested = to.requested.data();
+  double* const for_scoring = to.requested_for_scoring.data();
+  double* const reciprocal = to.reciprocal.data();
+  for (std::size_t row = 0; row < size; ++row) {
+    const std::size_t index = indices[row];
+    allocatable[row] = from_allocatable[index];
+    requested[row] = from_requested[index];
+    for_scoring[row] = from_for_scoring[index];
+    reciprocal[row] = from_reciprocal[index];
+  }
+}
+
+}  // namespace
+
+Rows Rows::all(const Snapshot& snapshot) { return {snapshot, nullptr, snapshot.nodes().size(), nullptr}; }
+
+Rows Rows::at(const Snapshot& snapshot, std::span<const std::uint32_t> indices, Copies& copies) {
+  copies.has_resource_.fill(false);
+  copies.has_full_ = false;
+  return {snapshot, indices.data(), indices.size(), &copies};
+}
+
+const NodeColumns::OfResource& Rows::of(NodeColumns::Resource resource) const {
+  const NodeColumns::OfResource& column = snapshot_.columns().of(resource);
+  if (are_all()) return column;
+  if (!copies_->has_resource_[resource]) {
+    copy(column, {indices_, size_}, copies_->resources_[resource]);
+    copies_->has_resource_[resource] = true;
+  }
+  return copies_->resources_[resource];
+}
+
+const std::vector<std::uint8_t>& Rows::full() const {
+  const std::vector<std::uint8_t>& column = snapshot_.columns().full();
+  if (are_all()) return column;
+  if (!copies_->has_full_) {
+    copies_->full_.resize(size_);
+    const std::uint8_t* const from = column.data();
+    const std::uint32_t* const indices = indices_;
+    std::uint8_t* const full = copies_->full_.data();
+    for (std::size_t row = 0, size = size_; row < size; ++row) full[row] = from[indices[row]];
+    copies_->has_full_ = true;
+  }
+  return copies_->full_;
+}
+
+}  // namespace berth
