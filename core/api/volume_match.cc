@@ -7,8 +7,23 @@
 namespace berth {
 
 bool can_hold(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
-  return volume.capacity >= claim.request && volume.volume_mode == claim.volume_mode &&
-         volume.volume_attributes_class_name == claim.volume_attributes_class_name && !volume.metadata.deleting;
+  return mismatch_of_reserved(volume, claim).empty();
+}
+
+std::string_view mismatch_of_reserved(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+  if (volume.metadata.deleting) return "the volume is marked for deletion";
+  if (volume.capacity < claim.request) return "requested PV is too small";
+  if (volume.volume_attributes_class_name != claim.volume_attributes_class_name) {
+    return "volumeAttributesClassName does not match";
+  }
+  if (volume.volume_mode != claim.volume_mode) return "incompatible volumeMode";
+  return {};
+}
+
+std::string_view mismatch_of_named(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+  if (volume.storage_class_name != claim.storage_class_name.value_or("")) return "storageClassName does not match";
+  if (!offers_modes(volume, claim)) return "incompatible accessMode";
+  return mismatch_of_reserved(volume, claim);
 }
 
 bool offers_modes(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {

@@ -49,9 +49,12 @@ Json Api::adopt_volume(const std::string& name, const std::string& node) {
   if (!node.empty()) std::erase_if(found, [&node](const OrphanVolumes::Orphan& each) { return each.node != node; });
   if (found.empty()) return api_failure("node: " + what + " is an orphan on " + nodes + ", not on " + node);
   if (found.size() > 1) return api_failure("node: " + what + " is an orphan on several; name one of " + nodes);
+  const std::string claim = placement_.orphan_volumes().claim_of(name);
   if (Status kept = placement_.orphan_volumes().keep(found.front(), "Retain"); !kept.is_success()) {
     return api_failure(kept.message());
   }
+  // Whatever its size, of which the device may have no record: the data is the claim's.
+  if (!claim.empty()) placement_.volumes().bind({claim, name, found.front().volume.path});
   placement_.volumes().join_halves(Kind::persistent_volume, name);
   const std::string phase = context_.objects.volume(name)->phase;
   return api_success().set("result", "adopted, " + phase).set("key", name).set("warnings", Json::array());

@@ -1,6 +1,7 @@
 // Claims and volumes as the binding of a pod changes them.
 #include <algorithm>
 
+#include "core/api/volume_match.h"
 #include "core/objects/volume_bindings.h"
 
 namespace berth {
@@ -60,24 +61,40 @@ void VolumeBindings::bind_claim(PersistentVolumeClaim claim, const std::string& 
   objects_.put(std::move(claim));
 }
 
-std::optional<BoundVolume> VolumeBindings::half_binding(Kind kind, const std::string& key) const {
-  BoundVolume bound_volume;
+std::vector<BoundVolume> VolumeBindings::half_bindings(Kind kind, const std::string& key) const {
+  std::vector<BoundVolume> halves;
   if (kind == Kind::persistent_volume_claim) {
-    bound_volume = {key, objects_.claim(key)->volume_name, {}};
+    halves.push_back({key, objects_.claim(key)->volume_name, {}});
+  } else if (const std::string claim_ref = objects_.volume(key)->claim_ref; !claim_ref.empty()) {
+    halves.push_back({claim_ref, key, {}});
   } else {
-    bound_volume = {objects_.volume(key)->claim_ref, key, {}};
     for (const auto& [name, claim] : objects_.all<PersistentVolumeClaim>()) {
-      if (bound_volume.claim.empty() && claim->volume_name == key) bound_volume.claim = name;
+      if (claim->volume_name == key) halves.push_back({name, key, {}});
     }
   }
+  std::erase_if(halves, [this](const BoundVolume& half) { return !is_half(half); });
+  return halves;
+}
+
+bool VolumeBindings::is_half(const BoundVolume& bound_volume) const {
   const auto mine = objects_.claim(bound_volume.claim);
   const auto its = objects_.volume(bound_volume.volume);
-  if (mine == nullptr || its == nullptr) return std::nullopt;
+  if (mine == nullptr || its == nullptr) return false;
   const bool claim_agrees = mine->volume_name.empty() || mine->volume_name == bound_volume.volume;
   const bool volume_agrees = its->claim_ref.empty() || its->claim_ref == bound_volume.claim;
   const bool whole = mine->phase == "Bound" && its->phase == "Bound" && its->claim_ref == bound_volume.claim;
-  if (whole || !claim_agrees || !volume_agrees || its->phase == "Released") return std::nullopt;
-  return bound_volume;
+  return !whole && claim_agrees && volume_agrees && its->phase != "Released";
+}
+
+// pv_controller.go syncUnboundClaim: neither is asked when each names the other.
+std::string VolumeBindings::mismatch_of(const BoundVolume& half) const {
+  const auto claim = objects_.claim(half.claim);
+  const auto volume = objects_.volume(half.volume);
+  if (claim->phase == "Bound" || volume->phase == "Bound") return {};
+  std::string_view why;
+  if (volume->claim_ref.empty()) why = mismatch_of_named(*volume, *claim);
+  if (claim->volume_name.empty()) why = mismatch_of_reserved(*volume, *claim);
+  return why.empty() ? "" : "Cannot bind to requested volume \"" + half.volume + "\": " + std::string(why);
 }
 
 bool VolumeBindings::select_node(const std::string& claim, const std::string& node) {

@@ -22,9 +22,12 @@ class VolumeBindings {
   }
   // Both halves are there, and bound to each other.
   bool is_bound(const BoundVolume& bound_volume) const;
-  // A binding that arrived in halves, to be completed as PersistentVolumes' controller does: a claim that names a free
-  // volume, or a volume that names a free claim. Path left out.
-  std::optional<BoundVolume> half_binding(Kind kind, const std::string& key) const;
+  // Bindings that arrived in halves, of which one is to be completed as PersistentVolumes' controller does: a claim
+  // that names a free volume, or a volume that names a free claim. Path left out.
+  std::vector<BoundVolume> half_bindings(Kind kind, const std::string& key) const;
+  // Why a half may not be completed, as upstream's event says; empty: it may. What is Bound already stays so, whatever
+  // the sizes: it has the claim's data.
+  std::string mismatch_of(const BoundVolume& half) const;
   // Writes into the claim for which node a provisioner is to fill it. False: it is gone, or says so already.
   bool select_node(const std::string& claim, const std::string& node);
   // Takes that back, so that another node can be chosen. False: the claim is bound, or does not name the node.
@@ -33,6 +36,7 @@ class VolumeBindings {
  private:
   void bind_volume(PersistentVolume volume, const std::string& key, const PersistentVolumeClaim* claim);
   void bind_claim(PersistentVolumeClaim claim, const std::string& volume);
+  bool is_half(const BoundVolume& bound_volume) const;
 
   Objects& objects_;
 };

@@ -52,7 +52,7 @@ class OrphanVolumes {
   // The claim that is bound to it, and waits for its object; empty: none.
   std::string claim_of(const std::string& volume) const;
   // It becomes a PersistentVolume again: Released, so that no claim gets it, or Available for the claim of claim_of(),
-  // which is then to be joined (VolumeBinder::join_halves). `reclaim_policy` Delete: the device is asked to remove it,
+  // to which it is then to be bound (VolumeBinder::bind). `reclaim_policy` Delete: the device is asked to remove it,
   // until it has. The error says why it cannot.
   Status keep(const Orphan& orphan, const std::string& reclaim_policy);
 

@@ -341,9 +341,16 @@ void VolumeBinder::join_halves(Kind kind, const std::string& key) {
   }
 }
 
+// Of several claims that name a volume, the first that it satisfies gets it.
 void VolumeBinder::join_half(Kind kind, const std::string& key) {
-  const auto half = VolumeBindings(context_.objects).half_binding(kind, key);
-  if (half && !must_wait(half->claim)) bind(*half);
+  const VolumeBindings bindings(context_.objects);
+  for (const BoundVolume& half : bindings.half_bindings(kind, key)) {
+    if (must_wait(half.claim)) continue;
+    const std::string mismatch = bindings.mismatch_of(half);
+    if (mismatch.empty() && bind(half)) return;
+    if (mismatch.empty()) continue;
+    context_.events.record({Kind::persistent_volume_claim, half.claim, "Warning", "VolumeMismatch", mismatch, {}});
+  }
 }
 
 // A provisioner whose first volume went unnoticed makes a second one for its claim, and the first to arrive may not be

@@ -100,6 +100,70 @@ TEST_F(ClaimsTest, ClassSelectorAndModeMustMatch) {
   EXPECT_EQ(volume_of("f"), "none") << "a claim without a class gets a volume without one";
 }
 
+TEST_F(ClaimsTest, AClaimThatNamesAVolumeGetsItOnlyIfTheVolumeSatisfiesIt) {
+  const std::string names = R"(,"storageClassName":"now","volumeName":"v")";
+  const auto mismatches = [this](const std::string& name) {
+    turn();
+    std::string all;
+    for (const Json& each : api(R"({"op":"describe","kind":"pvc","namespace":"default","name":")" + name + R"("})")
+                                .find("events")
+                                ->as_array()) {
+      if (each.find("reason")->as_string() == "VolumeMismatch") all += each.find("message")->as_string();
+    }
+    return all;
+  };
+  add_volume("v", "1Gi", "n1", R"(,"storageClassName":"now","volumeMode":"Filesystem")", R"(["ReadOnlyMany"])");
+  const std::string why = "Cannot bind to requested volume \"v\": ";
+  apply(claim("c", "1Gi", names));
+  EXPECT_EQ(volume_of("c"), "");
+  EXPECT_EQ(mismatches("c"), why + "incompatible accessMode");
+  EXPECT_EQ(gateway->objects().claim("default/c")->phase, "Pending");
+  add_volume("v", "1Gi", "n1");
+  EXPECT_EQ(volume_of("c"), "v") << "the volume was changed";
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  api(R"({"op":"delete","kind":"pv","name":"v"})");
+  add_volume("v", "1Gi", "n1");
+  apply(claim("small", "2Gi", names));
+  EXPECT_EQ(mismatches("small"), why + "requested PV is too small");
+  apply(claim("class", "1Gi", R"(,"volumeName":"v")"));
+  EXPECT_EQ(mismatches("class"), why + "storageClassName does not match");
+  apply(claim("mode", "1Gi", names + R"(,"volumeMode":"Block")"));
+  EXPECT_EQ(mismatches("mode"), why + "incompatible volumeMode");
+  EXPECT_EQ(gateway->objects().volume("v")->phase, "Available");
+  apply(claim("fits", "1Gi", names));
+  EXPECT_EQ(volume_of("fits"), "v");
+}
+
+TEST_F(ClaimsTest, AVolumeThatSeveralClaimsNameGoesToOneThatItSatisfies) {
+  const std::string names = R"(,"storageClassName":"now","volumeName":"v")";
+  apply(claim("a", "5Gi", names));
+  apply(claim("b", "1Gi", names));
+  add_volume("v", "1Gi", "n1");
+  EXPECT_EQ(volume_of("a"), "");
+  EXPECT_EQ(volume_of("b"), "v");
+}
+
+TEST_F(ClaimsTest, AVolumeThatNamesAClaimMustHoldItUnlessTheClaimNamesItToo) {
+  const std::string made_for = R"(,"claimRef":{"namespace":"default","name":)";
+  add_volume("v", "1Gi", "n1", made_for + R"("c"},"storageClassName":"other")");
+  add_volume("w", "1Gi", "n1", made_for + R"("d"},"storageClassName":"other")");
+  add_volume("x", "1Gi", "n1", made_for + R"("e"},"storageClassName":"other")");
+  apply(claim("c", "2Gi"));
+  apply(claim("d", "1Gi"));
+  apply(claim("e", "2Gi", R"(,"storageClassName":"now","volumeName":"x")"));
+  EXPECT_EQ(volume_of("c"), "");
+  EXPECT_EQ(volume_of("d"), "w") << "whatever its class";
+  EXPECT_EQ(volume_of("e"), "x");
+}
+
+TEST_F(ClaimsTest, AClaimThatComesBackBoundKeepsItsVolumeWhateverTheSizes) {
+  apply(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"default"},"spec":{
+      "accessModes":["ReadWriteOnce"],"storageClassName":"now","volumeName":"v",
+      "resources":{"requests":{"storage":"9Gi"}}},"status":{"phase":"Bound"}})");
+  add_volume("v", "1Gi", "n1");
+  EXPECT_EQ(volume_of("c"), "v");
+}
+
 TEST_F(ClaimsTest, ItsPodGoesWhereTheVolumeIs) {
   device("n1");
   device("n2", "i2");
