@@ -15,7 +15,7 @@ class DeviceRefusals final : public PreFilterPlugin,
                              public EnqueueExtensions,
                              public TrackingPlugin {
  public:
-  static constexpr std::string_view kName = "DeviceRefusals";
+  static constexpr std::string_view kName = Refusals::kFilter;
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
   explicit DeviceRefusals(Handle& handle) : handle_(handle) {}
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.h"
@@ -23,8 +24,9 @@ class Refusals {
  public:
   // What was refused: the manifest without name and uid, which the pods of a workload share.
   using Key = SipTag;
-  static constexpr std::size_t kPerNode = 64, kInAll = 4'096;  // further ones are not kept
-  static constexpr std::size_t kNamed = 3;                     // nodes that a reason names
+  static constexpr std::string_view kFilter = "DeviceRefusals";  // the plugin that keeps pods off such nodes
+  static constexpr std::size_t kPerNode = 64, kInAll = 4'096;    // further ones are not kept
+  static constexpr std::size_t kNamed = 3;                       // nodes that a reason names
   // After so long one that lasts makes room for another: its pod may be gone.
   static constexpr Millis kKeptMs = 3'600'000;
 

@@ -1,5 +1,7 @@
 #include "core/placement/refusal_watch.h"
 
+#include <algorithm>
+
 namespace berth {
 
 namespace {
@@ -24,7 +26,14 @@ void RefusalWatch::note_rejected(const Pod& pod, const std::string& node, const 
   // One that nobody remembers would let the node be tried again at once.
   if (!refusals.note(pod, node, refusal.reason, context_.clock.now(), refusal.lasts)) return;
   incarnations_[node] = incarnation;
-  if (refusals.count(pod) <= kTriedAtOnce) scheduler_.queue().activate({std::string(pod.uid())});
+  if (is_filtered(pod) && refusals.count(pod) <= kTriedAtOnce) scheduler_.queue().activate({std::string(pod.uid())});
+}
+
+// Otherwise the pod might go to the same node again, as fast as that can refuse it.
+bool RefusalWatch::is_filtered(const Pod& pod) const {
+  const Framework* framework = scheduler_.framework_of(pod);
+  return framework != nullptr && std::any_of(framework->filters().begin(), framework->filters().end(),
+                                             [](const auto& filter) { return filter.name == Refusals::kFilter; });
 }
 
 void RefusalWatch::forget(const std::string& node) {

@@ -32,6 +32,8 @@ class RefusalWatch {
   void tick();
 
  private:
+  // The pod's profile keeps it off nodes that have refused it.
+  bool is_filtered(const Pod& pod) const;
   void wake(const std::string& node);
 
   const PlacementContext& context_;

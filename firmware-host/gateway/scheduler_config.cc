@@ -12,6 +12,8 @@
 #include "firmware-host/config.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/yaml.h"
+#include "plugins/devicerefusals.h"
+#include "plugins/nodecapabilities.h"
 #include "plugins/registry.h"
 
 namespace berth {
@@ -252,6 +254,22 @@ Json show(const Profile& profile, int percentage) {
   return shown;
 }
 
+// Upstream has neither, so that a profile which names all of upstream's plugins, and no other, has switched them off.
+void warn_of_missing(const Profile& completed, std::vector<std::string>& warnings) {
+  const auto& filters = completed.points.at(Point::filter).enabled;
+  std::string missing;
+  for (const std::string_view plugin : {NodeCapabilities::kName, DeviceRefusals::kName}) {
+    const bool is_on = std::any_of(filters.begin(), filters.end(),
+                                   [&plugin](const ProfilePlugin& filter) { return filter.name == plugin; });
+    if (!is_on) missing += (missing.empty() ? "" : " and ") + std::string(plugin);
+  }
+  if (missing.empty()) return;
+  const std::string profile = completed.path.empty() ? "profiles" : completed.path;
+  warnings.push_back(profile + ".plugins: profile " + completed.scheduler_name + " has switched off " + missing +
+                     ", Berth's own: devices are asked for what they cannot do or have refused; enable them too, see "
+                     "plugins/README.md");
+}
+
 // Constructs each profile and fills in config.completed. Errors are reasons with a path.
 std::vector<std::string> complete(SchedulerConfig& config, const Registry& registry, int percentage) {
   NoGateway handle;
@@ -266,6 +284,7 @@ std::vector<std::string> complete(SchedulerConfig& config, const Registry& regis
     }
     const Profile& completed = (*made)->completed();
     profiles.push_back(show(completed, percentage));
+    warn_of_missing(completed, config.warnings);
     if (!first) {
       first = completed;
       continue;
@@ -302,7 +321,8 @@ Result<SchedulerConfig> parse_scheduler_config(std::string_view file, std::strin
   reader.finish();
   std::vector<std::string> errors = findings.status().reasons();
   if (errors.empty()) errors = complete(config, registry, reading.percentage());
-  for (const std::string& warning : findings.warnings()) config.warnings.push_back(document->locate(warning));
+  for (const std::string& warning : findings.warnings()) config.warnings.push_back(warning);
+  for (std::string& warning : config.warnings) warning = document->locate(warning);
   if (errors.empty()) return config;
   for (std::string& reason : errors) reason = document->locate(reason);
   return Status(Code::error, std::move(errors));

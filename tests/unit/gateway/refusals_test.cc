@@ -199,6 +199,21 @@ TEST_F(RefusalsTest, OnlyAFewNodesAreTriedWithinASecond) {
   EXPECT_NE(node_of("u1"), "") << why("web");
 }
 
+TEST_F(RefusalsTest, APodWhoseProfileDoesNotFilterByThemBacksOff) {
+  std::erase_if(options.profiles[0].multi_point.enabled,
+                [](const ProfilePlugin& plugin) { return plugin.name == Refusals::kFilter; });
+  start_with({"edge-a"});
+  apply(pod("web", "u1"));
+  int asked = 0;
+  for (int tenths = 0; tenths < 600; ++tenths) {
+    if (tenths % 50 == 0) receive(topics.node_heartbeat("edge-a"), R"({"incarnation":"i1","sequence":"1"})");
+    for (; asked < 100 && node_of("u1") == "edge-a"; ++asked) refuse("edge-a");
+    advance(100);
+  }
+  EXPECT_GE(asked, 6) << why("web");
+  EXPECT_LE(asked, 10) << "after 1, 2, 4, 8 and each 10 s: else as fast as it can refuse";
+}
+
 TEST_F(RefusalsTest, AreExplainedAsTheFilterThatTheyAre) {
   start_with({"edge-a", "edge-b"});
   apply(preferring("web", "u1", "edge-a"));

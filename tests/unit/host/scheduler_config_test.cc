@@ -382,6 +382,31 @@ TEST(SchedulerConfig, TakesAFileOfKubeSchedulersOwn) {
   }
 }
 
+// A profile that is written out for kube-scheduler names its plugins only.
+TEST(SchedulerConfig, WarnsOfAProfileWithoutTheFiltersThatKnowDevices) {
+  const auto config = parse(R"(
+profiles:
+- schedulerName: plain
+- schedulerName: upstream
+  plugins:
+    multiPoint:
+      disabled: [{name: "*"}]
+      enabled: [{name: DefaultBinder}, {name: PrioritySort}, {name: NodeName}]
+- schedulerName: half
+  plugins:
+    filter: {disabled: [{name: DeviceRefusals}]}
+)");
+  ASSERT_TRUE(config) << config.error().message();
+  const std::string what =
+      ", Berth's own: devices are asked for what they cannot do or have refused; enable them too, see "
+      "plugins/README.md";
+  EXPECT_EQ(config->warnings,
+            (Texts{"s.yaml:7:3: profiles[1].plugins: profile upstream has switched off NodeCapabilities and "
+                   "DeviceRefusals" +
+                       what,
+                   "s.yaml:12:3: profiles[2].plugins: profile half has switched off DeviceRefusals" + what}));
+}
+
 TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
   EXPECT_EQ(errors("extenders: [{urlPrefix: \"http://x\"}]\n"),
             Texts{"s.yaml:3:1: extenders: not supported: compile your own plugins in instead, see plugins/README.md; "
