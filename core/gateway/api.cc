@@ -114,15 +114,18 @@ Json Api::reply_of(const KindName& kind, const Result<Accepted>& accepted) {
 // As plan() of a pod: where it would fit nowhere, that is a warning.
 Json Api::dry_run_of(const KindName& kind, const Json& object) {
   if (kind.kind != Kind::pod) return reply_of(kind, orders_.check(kind.kind, object));
-  Json planned = plan(Json(Json::Object{{"manifest", object}}));
-  const Json* trial = planned.find("trial");
-  if (trial == nullptr) return planned;
-  const PodEntry* known = context_.objects.pods().find(planned.string_at("pod"));
-  Accepted accepted{known == nullptr ? "created" : "updated", planned.string_at("pod"), {}, {}};
-  for (const Json& warning : planned.find("warnings")->as_array()) accepted.warnings.push_back(warning.as_string());
-  if (const std::string why = trial->string_at("message"); !why.empty()) {
-    accepted.warnings.push_back("it would wait: " + why);
-  }
+  Result<PodAdmission::Admitted> admitted = admit_on_trial(object);
+  if (!admitted) return reply_of(kind, admitted.error());
+  const Pod& pod = *admitted->pod;
+  const PodEntry* known = context_.objects.pods().find(pod.metadata.key());
+  Accepted accepted{"created", pod.metadata.key(), {}, admitted->warnings};
+  // One that its device has been told to run has to end first.
+  const Binding* binding = known == nullptr ? nullptr : placement_.state().find(known->pod->uid());
+  if (binding != nullptr && binding->row.phase > Phase::prebind) accepted.result = "waiting";
+  if (admitted->known) accepted.result = pod.manifest() == known->pod->manifest() ? "unchanged" : "updated";
+  if (accepted.result == "unchanged") return reply_of(kind, accepted);
+  const std::string why = plan_of(*admitted, Json::object()).find("trial")->string_at("message");
+  if (!why.empty()) accepted.warnings.push_back("it would wait: " + why);
   return reply_of(kind, accepted);
 }
 

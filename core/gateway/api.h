@@ -37,6 +37,9 @@ class Api {
   // api_explain.cc
   Json explain(const Json& request);
   Json plan(const Json& request);
+  Result<PodAdmission::Admitted> admit_on_trial(const Json& manifest);
+  Json plan_of(const PodAdmission::Admitted& admitted, const Json& request);
+  Explanation try_new_pod(const PodAdmission::Admitted& admitted, const Json& request);
   Explanation try_pod(const Pod& pod, const std::string& excluded_uid, const Json& request);
   Json placement_of(const PodEntry& entry) const;
   // api_permit.cc

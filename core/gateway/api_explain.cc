@@ -4,6 +4,7 @@
 #include "core/gateway/api.h"
 #include "core/gateway/api_reply.h"
 #include "core/handshake/fields.h"
+#include "core/placement/immediate_claims.h"
 
 namespace berth {
 
@@ -74,18 +75,34 @@ Json Api::plan(const Json& request) {
   if (kind == nullptr || kind->name != said)
     return api_failure("kind: \"" + said + "\" is not a kind that Berth supports");
   if (kind->kind != Kind::pod) return api_failure("kind: only a Pod can be planned, not a " + said + "; apply it");
+  const Result<PodAdmission::Admitted> admitted = admit_on_trial(*manifest);
+  return admitted ? plan_of(*admitted, request) : reply_of(*kind, admitted.error());
+}
+
+Result<PodAdmission::Admitted> Api::admit_on_trial(const Json& manifest) {
   const Random before = context_.random;
-  Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(*manifest, {}, false);
+  Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(manifest, {}, false);
   context_.random = before;  // it may have given the pod a uid
-  if (!admitted) {
-    Json reasons = Json::array();
-    for (const std::string& reason : admitted.error().reasons()) reasons.push_back(reason);
-    return api_failure(admitted.error().message()).set("reasons", std::move(reasons));
-  }
-  const Pod& pod = *admitted->pod;
+  return admitted;
+}
+
+// With the claims of its ephemeral volumes, and the volumes that those get at once.
+Explanation Api::try_new_pod(const PodAdmission::Admitted& admitted, const Json& request) {
+  const PodEntry* known = context_.objects.pods().find(admitted.pod->metadata.key());
+  std::vector<PersistentVolumeClaim> claims = admitted.claims;
+  context_.objects.suppose(claims);
+  ImmediateClaims(context_, placement_.volumes()).bind_on_trial(claims);
+  context_.objects.suppose(claims);
+  Explanation tried = try_pod(*admitted.pod, known == nullptr ? Text() : known->pod->uid(), request);
+  context_.objects.suppose({});
+  return tried;
+}
+
+Json Api::plan_of(const PodAdmission::Admitted& admitted, const Json& request) {
+  const Pod& pod = *admitted.pod;
   const Framework& framework = *placement_.scheduler().framework_of(pod);
   Json warnings = Json::array();
-  for (const std::string& warning : admitted->warnings) warnings.push_back(warning);
+  for (const std::string& warning : admitted.warnings) warnings.push_back(warning);
   Json reply = Json::object();
   reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.scheduler_name.get());
   reply.set("exists", context_.objects.pods().find(pod.metadata.key()) != nullptr).set("warnings", std::move(warnings));
@@ -96,8 +113,7 @@ Json Api::plan(const Json& request) {
     rejecting.insert(gate.plugin());
   }
   set_notes(reply, view_.node_notes(api_text(request, "node")));
-  const PodEntry* known = context_.objects.pods().find(pod.metadata.key());
-  const Explanation tried = try_pod(pod, known == nullptr ? Text() : known->pod->uid(), request);
+  const Explanation tried = try_new_pod(admitted, request);
   rejecting.insert(tried.result.diagnosis.unschedulable_plugins.begin(),
                    tried.result.diagnosis.unschedulable_plugins.end());
   if (!rejecting.empty()) reply.set("wokenBy", wakers_of(framework, rejecting));

@@ -270,7 +270,16 @@ std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {
 }
 
 std::shared_ptr<const PersistentVolumeClaim> Objects::claim(const std::string& key) const {
-  return find<PersistentVolumeClaim>(key);
+  auto found = find<PersistentVolumeClaim>(key);
+  if (found != nullptr || supposed_.empty()) return found;
+  const auto supposed = supposed_.find(key);
+  return supposed == supposed_.end() ? nullptr : supposed->second;
+}
+void Objects::suppose(const std::vector<PersistentVolumeClaim>& claims) {
+  supposed_.clear();
+  for (const PersistentVolumeClaim& claim : claims) {
+    supposed_.emplace(claim.metadata.key(), std::make_shared<const PersistentVolumeClaim>(claim));
+  }
 }
 std::shared_ptr<const PersistentVolume> Objects::volume(const std::string& name) const {
   return find<PersistentVolume>(name);

@@ -73,6 +73,9 @@ class Objects final : public Lister {
   // Names of the volumes that this node's device has made below its pools (maker_of).
   const std::set<std::string>& volumes_made_by(const std::string& node) const;
 
+  // For a trial: claim() finds these too, where there is none, until it is called with others. Not stored.
+  void suppose(const std::vector<PersistentVolumeClaim>& claims);
+
   // The pods that mount the claim and are not finished. Valid until one of them changes.
   std::vector<const Pod*> pods_using(const std::string& claim_key) const;
 
@@ -113,6 +116,7 @@ class Objects final : public Lister {
   ChangeLog volume_changes_;
   std::map<std::string, std::set<std::string>> made_by_;  // by node
   std::map<std::string, std::string> makers_;             // by volume: where it is in made_by_
+  Shelf<PersistentVolumeClaim> supposed_;
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,
              Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,
              Shelf<CsiStorageCapacity>>

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/api/pod.h"
-#include "core/api/volume.h"
 
 namespace berth {
 
@@ -67,19 +66,21 @@ Json claim_of(const Pod& pod, const std::string& volume, const Json& claim_templ
 
 }  // namespace
 
-Status check_claim_templates(const Pod& pod) {
-  if (!has_ephemeral(pod)) return Status::ok();
+Result<std::vector<PersistentVolumeClaim>> claims_of_templates(const Pod& pod) {
+  std::vector<PersistentVolumeClaim> claims;
+  if (!has_ephemeral(pod)) return claims;
   const Json manifest = pod.manifest().json();
   for (const PodVolume& volume : pod.volumes) {
     if (!volume.ephemeral) continue;
     const std::string path = "spec.volumes: " + volume.name + ": ephemeral.volumeClaimTemplate";
     const Json* claim_template = template_of(manifest, volume.name);
     if (claim_template == nullptr) return Status::error(path + ": missing; expected an object with spec");
-    const auto decoded =
+    auto decoded =
         decode_persistent_volume_claim(claim_of(pod, volume.name, *claim_template), nullptr, Rules::enforced);
     if (!decoded) return Status::error(path + ": " + decoded.error().message());
+    claims.push_back(std::move(*decoded));
   }
-  return Status::ok();
+  return claims;
 }
 
 void EphemeralClaims::make(const Pod& pod) {

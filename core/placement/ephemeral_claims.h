@@ -5,7 +5,9 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
+#include "core/api/volume.h"
 #include "core/placement/context.h"
 #include "core/placement/object_admission.h"
 #include "core/placement/volume_binder.h"
@@ -14,8 +16,8 @@ namespace berth {
 
 struct Pod;
 
-// Whether claims can be made of the pod's templates; the error names the field.
-Status check_claim_templates(const Pod& pod);
+// The claims that are made of the pod's templates. An error says why that cannot be, and names the field.
+Result<std::vector<PersistentVolumeClaim>> claims_of_templates(const Pod& pod);
 
 class EphemeralClaims {
  public:

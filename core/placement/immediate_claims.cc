@@ -37,10 +37,12 @@ std::shared_ptr<const PersistentVolume> ImmediateClaims::reserved_for(const Pers
   return nullptr;
 }
 
-std::shared_ptr<const PersistentVolume> ImmediateClaims::best_for(const PersistentVolumeClaim& claim) const {
+std::shared_ptr<const PersistentVolume> ImmediateClaims::best_for(const PersistentVolumeClaim& claim,
+                                                                  const std::set<std::string>& taken) const {
   std::shared_ptr<const PersistentVolume> best;
   for (const auto& volume : context_.objects.volumes_of_class(claim.storage_class_name.value_or(""))) {
-    if (!volume->claim_ref.empty() || !is_free_for(*volume, claim)) continue;
+    if (!volume->claim_ref.empty() || taken.contains(volume->metadata.name)) continue;
+    if (!is_free_for(*volume, claim)) continue;
     if (best != nullptr && rank(*best) < rank(*volume)) continue;
     if (may_bind(claim, *volume)) best = volume;
   }
@@ -51,16 +53,36 @@ bool ImmediateClaims::may_bind(const PersistentVolumeClaim& claim, const Persist
   return volumes_.may_bind({claim.metadata.key(), volume.metadata.name, volume.local_path});
 }
 
-void ImmediateClaims::bind_all() {
+ImmediateClaims::VolumesByClaim ImmediateClaims::reserved() const {
   VolumesByClaim reserved;
   for (const auto& [name, volume] : context_.objects.all<PersistentVolume>()) {
     if (!volume->claim_ref.empty() && volume->phase == "Available") reserved.emplace(volume->claim_ref, volume);
   }
+  return reserved;
+}
+
+void ImmediateClaims::bind_on_trial(std::vector<PersistentVolumeClaim>& claims) const {
+  if (claims.empty()) return;
+  const VolumesByClaim by_claim = reserved();
+  std::set<std::string> taken;
+  for (PersistentVolumeClaim& claim : claims) {
+    if (!is_immediate(claim)) continue;
+    auto volume = reserved_for(claim, by_claim);
+    if (volume == nullptr) volume = best_for(claim, taken);
+    if (volume == nullptr) continue;
+    claim.volume_name = volume->metadata.name;
+    claim.phase = "Bound";
+    taken.insert(claim.volume_name);
+  }
+}
+
+void ImmediateClaims::bind_all() {
+  const VolumesByClaim by_claim = reserved();
   for (const std::string& key : context_.objects.keys(Kind::persistent_volume_claim)) {
     const auto claim = context_.objects.claim(key);
     if (!is_immediate(*claim)) continue;
-    auto volume = reserved_for(*claim, reserved);
-    if (volume == nullptr) volume = best_for(*claim);
+    auto volume = reserved_for(*claim, by_claim);
+    if (volume == nullptr) volume = best_for(*claim, {});
     if (volume == nullptr || !volumes_.bind({key, volume->metadata.name, volume->local_path})) continue;
     // The mirror tells a gateway that lost its store which data is whose.
     context_.publisher.mirror(Kind::persistent_volume, volume->metadata.name);

@@ -5,7 +5,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/placement/context.h"
 #include "core/placement/volume_binder.h"
@@ -23,6 +25,8 @@ class ImmediateClaims {
   // Binds what can be bound now; the others wait for the next change of a volume, claim or class. Not in adopt mode.
   // Cost: claims, times the volumes of their class.
   void bind_all();
+  // For a trial: what bind_all() would bind these to, as if they existed (Objects::suppose).
+  void bind_on_trial(std::vector<PersistentVolumeClaim>& claims) const;
 
  private:
   // Free ones, by the claim that they name.
@@ -30,10 +34,13 @@ class ImmediateClaims {
 
   bool is_immediate(const PersistentVolumeClaim& claim) const;
   bool may_bind(const PersistentVolumeClaim& claim, const PersistentVolume& volume) const;
+  VolumesByClaim reserved() const;
   // Null: none fits.
   std::shared_ptr<const PersistentVolume> reserved_for(const PersistentVolumeClaim& claim,
                                                        const VolumesByClaim& reserved) const;
-  std::shared_ptr<const PersistentVolume> best_for(const PersistentVolumeClaim& claim) const;
+  // `taken`: by name, the volumes that are as good as another claim's.
+  std::shared_ptr<const PersistentVolume> best_for(const PersistentVolumeClaim& claim,
+                                                   const std::set<std::string>& taken) const;
 
   const PlacementContext& context_;
   VolumeBinder& volumes_;

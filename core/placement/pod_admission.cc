@@ -120,8 +120,12 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
     return Status::error("metadata.uid: a re-created pod needs another uid; leave it out");
   }
   if (Status allowed = check_pod(*pod, same ? entry : nullptr, key); !allowed.is_success()) return allowed;
-  if (Status allowed = same ? Status::ok() : check_claim_templates(*pod); !allowed.is_success()) return allowed;
-  return Admitted{std::move(pod), same, std::move(warnings)};
+  Admitted admitted{std::move(pod), same, std::move(warnings), {}};
+  if (same) return admitted;
+  Result<std::vector<PersistentVolumeClaim>> claims = claims_of_templates(*admitted.pod);
+  if (!claims) return claims.error();
+  admitted.claims = std::move(*claims);
+  return admitted;
 }
 
 // `same`: the pod that it updates; null: it is a new one.

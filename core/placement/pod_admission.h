@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/api/decode.h"
+#include "core/api/volume.h"
 #include "core/handshake/messages.h"
 #include "core/placement/context.h"
 #include "core/scheduler/scheduler.h"
@@ -22,6 +24,7 @@ class PodAdmission {
     std::shared_ptr<Pod> pod;
     bool known = false;  // a new version of the pod of this name
     Warnings warnings;
+    std::vector<PersistentVolumeClaim> claims;  // of its ephemeral volumes, that come with it if it is new
   };
   // A manifest that an operator applies. `expected_key`: the name that the topic says; empty: any. `recreate`: the pod
   // is a new one, even of a known name.

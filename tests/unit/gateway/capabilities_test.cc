@@ -138,6 +138,18 @@ TEST_F(CapabilitiesTest, AStateWithTooManyFeaturesIsNotTaken) {
   EXPECT_TRUE(log.warnings.back().contains("expected at most 64 names, got 65")) << log.warnings.back();
 }
 
+TEST_F(CapabilitiesTest, ADryRunOfAKnownPodSaysWhetherItWouldChange) {
+  start_with({{"edge-a", kNone}});
+  const auto dry_run = [this](const std::string& object) {
+    return api(R"({"op":"apply","dryRun":true,"object":)" + object + "}").string_at("result");
+  };
+  for (const std::string& next : {pod("web", "u1"), pod("web", "u1"), pod("web", "u1", "64Mi", "", R"({"a":"b"})"),
+                                  pod("web", "u2", "64Mi", "", R"({"a":"b"})")}) {
+    const std::string said = dry_run(next);
+    EXPECT_EQ(said, apply(next).string_at("result")) << next;
+  }
+}
+
 TEST_F(CapabilitiesTest, ADryRunAnswersAsApplyAndPlanWouldAndStoresNothing) {
   start_with({{"edge-a", kNone}});
   const std::uint64_t before = store.next_position();

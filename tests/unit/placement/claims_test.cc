@@ -225,6 +225,35 @@ TEST_F(ClaimsTest, AnEphemeralVolumeHasAClaimThatComesAndGoesWithItsPod) {
   EXPECT_EQ(gateway->objects().volume("v")->phase, "Released");
 }
 
+TEST_F(ClaimsTest, APlanOfAPodWithAnEphemeralVolumeAssumesTheClaimThatWillBeMade) {
+  device("n1");
+  device("n2", "i2");
+  add_class("later", "WaitForFirstConsumer");
+  const auto planned = [this](const std::string& name, const std::string& spec) {
+    const Json reply = api(R"({"op":"plan","manifest":)" + pod(name, "u1", "64Mi", spec) + "}");
+    const Json* trial = reply.find("trial");
+    return trial == nullptr ? reply.dump() : trial->string_at("node") + trial->string_at("message");
+  };
+  const std::string unbound = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
+  EXPECT_TRUE(planned("p", with_scratch()).starts_with(unbound)) << planned("p", with_scratch());
+  add_volume("v", "1Gi", "n2");
+  EXPECT_EQ(planned("p", with_scratch()), "n2");
+  const std::string twice = with_scratch().insert(
+      with_scratch().find(R"({"name":"s")"),
+      R"({"name":"t","ephemeral":{"volumeClaimTemplate":{"spec":{"accessModes":["ReadWriteOnce"],)"
+      R"("storageClassName":"now","resources":{"requests":{"storage":"1Gi"}}}}}},)");
+  EXPECT_TRUE(planned("p", twice).starts_with(unbound)) << "there is one volume: " << planned("p", twice);
+  std::string delayed = with_scratch();
+  delayed.replace(delayed.find(R"("now")"), 5, R"("later")");
+  EXPECT_TRUE(planned("p", delayed).contains("didn't find available persistent volumes to bind"));
+  add_volume("w", "1Gi", "n1", R"(,"storageClassName":"later")");
+  EXPECT_EQ(planned("p", delayed), "n1");
+  apply(claim("q-s", "1Gi"));
+  EXPECT_TRUE(planned("q", with_scratch()).contains("PVC default/q-s was not created for pod default/q"));
+  EXPECT_EQ(gateway->objects().claim("default/p-s"), nullptr) << "nothing is made";
+  EXPECT_EQ(gateway->objects().volume("w")->phase, "Available");
+}
+
 TEST_F(ClaimsTest, AForeignClaimOfThatNameIsNotUsedUntilItIsGone) {
   device("n1");
   add_volume("v", "1Gi", "n1");
