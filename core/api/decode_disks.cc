@@ -25,10 +25,9 @@ constexpr std::array kSources{
 
 }  // namespace
 
-int read_disk_sources(FieldReader& reader, DiskSource& out) {
-  int count = 0;
+void read_disk_sources(FieldReader& reader, DiskSource& out) {
   for (const Source& source : kSources) {
-    count += reader.read_object(source.field, [&](FieldReader& disk) {
+    reader.read_object(source.field, [&](FieldReader& disk) {
       out = DiskSource{};
       out.type = source.type;
       if (disk.require(source.id, "the name of the disk")) disk.read_string(source.id, out.id);
@@ -39,7 +38,6 @@ int read_disk_sources(FieldReader& reader, DiskSource& out) {
       }
     });
   }
-  return count;
 }
 
 }  // namespace berth::decode

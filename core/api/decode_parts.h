@@ -62,9 +62,9 @@ void read_affinity(FieldReader& reader, Pod& pod);
 void read_spread_constraint(FieldReader& reader, const std::vector<TopologySpreadConstraint>& before,
                             TopologySpreadConstraint& out);
 
-// Reads the volume sources that scheduling depends on, of a pod's volume or a PersistentVolume. Returns how many are
-// present; the last one is in `out`.
-int read_disk_sources(FieldReader& reader, DiskSource& out);
+// Reads the volume sources that scheduling depends on, of a pod's volume or a PersistentVolume; the last one is in
+// `out`.
+void read_disk_sources(FieldReader& reader, DiskSource& out);
 
 // Breaks a rule where no device could run the pod: a mount of an unknown volume, a variable that cannot be set.
 void check_runnable(const Json& pod, Findings& findings);

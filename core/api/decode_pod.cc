@@ -111,8 +111,7 @@ void read_container(FieldReader& reader, const Pod& pod, bool init, std::set<std
   reader.read_each("ports", [&](FieldReader& port) { read_port(port, out); });
   std::string restart_policy;
   if (reader.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy)) {
-    out.restart_always = init && restart_policy == "Always";
-    if (!out.restart_always) reader.warn("restartPolicy", "not supported yet; the pod's restartPolicy applies");
+    out.restart_always = init && restart_policy == "Always";  // others are a need: features.cc
   }
   // Not part of the typed form, since only the device uses them, but validated: a device that ignored an invalid one
   // would run something else.
@@ -137,10 +136,27 @@ void read_containers(FieldReader& spec, Pod& pod) {
 void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& out) {
   static constexpr std::string_view kCarried[]{"configMap", "downwardAPI", "emptyDir", "hostPath",
                                                "image",     "projected",   "secret"};
-  static constexpr std::string_view kUnsupported[]{
-      "azureFile",      "cephfs",    "fc",        "flexVolume",   "flocker",
-      "gitRepo",        "glusterfs", "nfs",       "quobyte",      "photonPersistentDisk",
-      "portworxVolume", "scaleIO",   "storageos", "vsphereVolume"};
+  static constexpr std::string_view kNotMounted[]{"awsElasticBlockStore",
+                                                  "azureDisk",
+                                                  "azureFile",
+                                                  "cephfs",
+                                                  "cinder",
+                                                  "csi",
+                                                  "fc",
+                                                  "flexVolume",
+                                                  "flocker",
+                                                  "gcePersistentDisk",
+                                                  "gitRepo",
+                                                  "glusterfs",
+                                                  "iscsi",
+                                                  "nfs",
+                                                  "photonPersistentDisk",
+                                                  "portworxVolume",
+                                                  "quobyte",
+                                                  "rbd",
+                                                  "scaleIO",
+                                                  "storageos",
+                                                  "vsphereVolume"};
   if (reader.require("name", kDnsLabelForm) && reader.read_checked("name", out.name, is_dns_label, kDnsLabelForm) &&
       !names.insert(out.name).second) {
     reader.rule("name", "another volume of the pod is called " + out.name + "; give each its own name");
@@ -153,15 +169,17 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
   });
   out.ephemeral = reader.read_object("ephemeral", [](FieldReader&) {});
   sources += out.ephemeral;
-  const int disks = decode::read_disk_sources(reader, out.disk);
-  if (disks > 0) reader.findings().warn(reader.path(), "used to choose a node, but not mounted by the device");
-  sources += disks;
+  decode::read_disk_sources(reader, out.disk);
   for (std::string_view key : kCarried) sources += reader.has(key);
-  for (std::string_view key : kUnsupported) {
+  std::string not_mounted;
+  for (std::string_view key : kNotMounted) {
     if (!reader.has(key)) continue;
     ++sources;
-    reader.warn(
-        key, "berth-agent does not mount it; only devices that name the feature volumes/" + std::string(key) + " do");
+    not_mounted = key;
+  }
+  if (!not_mounted.empty()) {
+    reader.warn(not_mounted,
+                "berth-agent does not mount it; only devices that name the feature volumes/" + not_mounted + " do");
   }
   if (sources > 1) {
     reader.findings().rule(reader.path(), "expected one volume source, got " + std::to_string(sources) + "; keep one");

@@ -335,6 +335,13 @@ TEST(DecodePod, WarnsAboutUnknownFields) {
             (Texts{"extra: unknown field", "spec.containers[0].imagee: unknown field; did you mean image?"}));
 }
 
+// It is a need, and a device that cannot do it is not asked: the pod's does not apply in its place.
+TEST(DecodePod, DoesNotSayThatARestartPolicyOfAContainerIsIgnored) {
+  const std::string manifest =
+      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","command":["x"],"restartPolicy":"Never"}]}})";
+  EXPECT_EQ(warnings_of(parsed_json(manifest)), Texts{});
+}
+
 TEST(DecodePod, WarnsAboutUnsupportedFields) {
   const Texts warnings = warnings_of(pod_with(
       R"("resourceClaims":[{"name":"r","resourceClaimName":"c"}],"volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{"driver":"d"}},)"
@@ -344,9 +351,14 @@ TEST(DecodePod, WarnsAboutUnsupportedFields) {
       warnings[0],
       "spec.resourceClaims: there are no ResourceClaims in Berth, so the pod will not be scheduled; ask for devices as "
       "extended resources instead");
-  EXPECT_EQ(warnings[1], "spec.volumes[1]: used to choose a node, but not mounted by the device");
+  EXPECT_EQ(warnings[1],
+            "spec.volumes[1].csi: berth-agent does not mount it; only devices that name the feature volumes/csi do");
   EXPECT_EQ(warnings[2],
             "spec.volumes[2].nfs: berth-agent does not mount it; only devices that name the feature volumes/nfs do");
+  EXPECT_EQ(
+      warnings_of(pod_with(R"("volumes":[{"name":"i","iscsi":{"iqn":"iqn.a","targetPortal":"x","lun":0}}])")),
+      Texts{"spec.volumes[0].iscsi: berth-agent does not mount it; only devices that name the feature volumes/iscsi "
+            "do"});
   EXPECT_EQ(warnings_of(pod_with(R"("topologySpreadConstraints":[],"affinity":{"podAffinity":{}})")), Texts{});
 }
 
