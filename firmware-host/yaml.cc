@@ -13,6 +13,7 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kCoreTags = "tag:yaml.org,2002:";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string location(std::string_view file, YamlMark mark) {
   return std::string(file) + ":" + std::to_string(mark.line) + ":" + std::to_string(mark.column);
@@ -43,6 +44,8 @@ class Loader {
  public:
   Loader(std::string_view file, std::string_view text, const YamlLimits& limits) : file_(file), limits_(limits) {
     CHECK(yaml_parser_initialize(&parser_) == 1);
+    // libyaml looks for the mark only where it has to find out the encoding.
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   }

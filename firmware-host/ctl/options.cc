@@ -237,7 +237,10 @@ void add_apply(CLI::App& app, CtlOptions& to) {
   add_files(*apply, to);
   add_namespace(*apply, to);
   apply->get_option("--filename")->required();
-  apply->add_flag("--dry-run", to.dry_run, "Have the gateway check the objects, and store nothing");
+  // As kubectl's: what its client would check, the gateway checks too.
+  add_word<bool>(*apply, "--dry-run", to.dry_run,
+                 {{"server", true}, {"client", true}, {"none", false}, {"true", true}, {"false", false}},
+                 "server, client (the same) or none: have the gateway check the objects, and store nothing", true);
   apply->add_flag("--recreate", to.recreate, "Delete and re-create existing pods; does not wait");
   add_validation(*apply, to);
 }

@@ -52,10 +52,13 @@ constexpr std::array kUnsupportedPoints{
 constexpr std::array<std::string_view, 6> kNotHere{"GangScheduling", "NodeDeclaredFeatures", "EBSLimits",
                                                    "GCEPDLimits",    "AzureDiskLimits",      "CinderLimits"};
 
+// An empty list says that there are none.
 template <std::size_t N>
 void refuse_fields(FieldReader& reader, const std::array<Unsupported, N>& fields) {
   for (const Unsupported& each : fields) {
-    if (reader.has(each.key)) reader.error(each.key, "not supported: " + std::string(each.why) + "; remove it");
+    const Json* value = reader.take(each.key);
+    if (value == nullptr || *value == Json(Json::Array())) continue;
+    reader.error(each.key, "not supported: " + std::string(each.why) + "; remove it");
   }
 }
 

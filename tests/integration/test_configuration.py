@@ -55,7 +55,7 @@ profiles:
 
 
 def test_an_invalid_scheduler_configuration_stops_berthd_at_start(tmp_path):
-    config = write(tmp_path, "extenders: []\nprofiles:\n- plugins: {score: {enabled: [{name: Bogus}]}}\n")
+    config = write(tmp_path, "extenders: [{urlPrefix: 'http://x'}]\nprofiles:\n- plugins: {score: {enabled: [{name: Bogus}]}}\n")
     (tmp_path / "berthd.yaml").write_text(f"scheduler_config: {config}\n", encoding="utf-8")
     run = Program("berthd", [program_path("berthd"), "--config", tmp_path / "berthd.yaml", "--state-dir",
                              tmp_path / "state"], tmp_path).start()

@@ -126,6 +126,24 @@ TEST(CtlOptions, ValidatesAsKubectlDoes) {
   EXPECT_EQ(alone.options.files, std::vector<std::string>{"a"});
 }
 
+TEST(CtlOptions, TriesAsKubectlDoes) {
+  EXPECT_FALSE(parse({"apply", "-f", "a"}).options.dry_run);
+  for (const char* dry : {"--dry-run", "--dry-run=server", "--dry-run=client", "--dry-run=true"}) {
+    const Parsed parsed = parse({"apply", dry, "-f", "a"});
+    ASSERT_FALSE(parsed.ended) << dry << parsed.err;
+    EXPECT_TRUE(parsed.options.dry_run) << dry;
+    EXPECT_EQ(parsed.options.files, std::vector<std::string>{"a"});
+  }
+  for (const char* real : {"--dry-run=none", "--dry-run=false"}) {
+    const Parsed parsed = parse({"apply", "-f", "a", real});
+    ASSERT_FALSE(parsed.ended) << real << parsed.err;
+    EXPECT_FALSE(parsed.options.dry_run) << real;
+  }
+  const Parsed wrong = parse({"apply", "-f", "a", "--dry-run=clint"});
+  EXPECT_EQ(wrong.ended, 2);
+  EXPECT_NE(wrong.err.find("did you mean client?"), std::string::npos) << wrong.err;
+}
+
 TEST(CtlOptions, AcceptsSeveralFiles) {
   const Parsed parsed = parse({"apply", "-f", "a.yaml", "-f", "-", "--recreate"});
   ASSERT_FALSE(parsed.ended) << parsed.err;

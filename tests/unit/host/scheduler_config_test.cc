@@ -408,6 +408,7 @@ profiles:
 }
 
 TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
+  EXPECT_EQ(errors("extenders: []\n"), Texts{}) << "none are asked for";
   EXPECT_EQ(errors("extenders: [{urlPrefix: \"http://x\"}]\n"),
             Texts{"s.yaml:3:1: extenders: not supported: compile your own plugins in instead, see plugins/README.md; "
                   "remove it"});
@@ -418,7 +419,7 @@ TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
 }
 
 TEST(SchedulerConfig, ReportsAllErrorsAtOnce) {
-  EXPECT_EQ(errors("extenders: []\npodMaxBackoffSeconds: x\nprofiles: [{plugins: {filter: {enabled: [{name: X}]}, "
+  EXPECT_EQ(errors("extenders: [{}]\npodMaxBackoffSeconds: x\nprofiles: [{plugins: {filter: {enabled: [{name: X}]}, "
                    "score: {enabled: [{name: Y}]}}}]\n")
                 .size(),
             4u);

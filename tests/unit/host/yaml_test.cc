@@ -18,6 +18,20 @@ std::string read(std::string_view text) {
   return documents->front().value.dump();
 }
 
+// Editors on Windows begin files with one.
+TEST(Yaml, AByteOrderMarkAtTheBeginningOfAFileIsNoPartOfIt) {
+  EXPECT_EQ(read("\xef\xbb\xbf"
+                 "a: 1\n"),
+            R"({"a":1})");
+  EXPECT_EQ(read("\xef\xbb\xbf"
+                 R"({"a":1})"),
+            R"({"a":1})");
+  EXPECT_TRUE(read("\xef\xbb\xbf"
+                   "a: 1\na: 2\n")
+                  .starts_with("f.yaml:2:1: "))
+      << "places are those of the text";
+}
+
 TEST(Yaml, ReadsScalarsByTheCoreSchema) {
   struct Case {
     const char* yaml;
