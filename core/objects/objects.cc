@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/api/default_class.h"
 #include "core/api/defaults.h"
 #include "core/api/namespace.h"
 #include "core/api/packed.h"
 #include "core/api/service.h"
+#include "core/api/timestamp.h"
 #include "core/bytes.h"
 #include "core/check.h"
 #include "core/objects/accepting.h"
@@ -18,6 +20,14 @@ namespace berth {
 namespace {
 
 std::string record_key(Kind kind, const std::string& key) { return std::string(describe(kind).plural) + "/" + key; }
+
+bool is_default_class(const StorageClass& storage_class) {
+  const Labels& annotations = storage_class.metadata.annotations.get();
+  return std::any_of(kDefaultClassAnnotations.begin(), kDefaultClassAnnotations.end(), [&](std::string_view key) {
+    const auto found = annotations.find(std::string(key));
+    return found != annotations.end() && found->second == "true";
+  });
+}
 
 template <class Map>
 std::vector<std::string> keys_of(const Map& map) {
@@ -265,6 +275,20 @@ std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {
   for (const auto& [name, priority_class] : shelf<PriorityClass>()) {
     if (!priority_class->global_default) continue;
     if (best == nullptr || priority_class->value > best->value) best = priority_class;
+  }
+  return best;
+}
+
+std::shared_ptr<const StorageClass> Objects::default_storage_class() const {
+  std::shared_ptr<const StorageClass> best;
+  std::int64_t best_created = 0;
+  for (const auto& [name, storage_class] : shelf<StorageClass>()) {
+    if (!is_default_class(*storage_class)) continue;
+    const Json* metadata = storage_class->manifest.find("metadata");
+    const std::int64_t created = parse_timestamp(metadata->string_at("creationTimestamp")).value_or(0);
+    if (best != nullptr && created <= best_created) continue;
+    best = storage_class;
+    best_created = created;
   }
   return best;
 }

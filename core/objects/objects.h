@@ -69,6 +69,9 @@ class Objects final : public Lister {
   std::optional<std::string> next_key(Kind kind, const std::string& key) const;
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
+  // Of those that an annotation makes the default the newest, as far as they say how old they are, then the first by
+  // name (pkg/volume/util GetDefaultClass); null when there is none.
+  std::shared_ptr<const StorageClass> default_storage_class() const;
 
   // Names of the volumes that this node's device has made below its pools (maker_of).
   const std::set<std::string>& volumes_made_by(const std::string& node) const;

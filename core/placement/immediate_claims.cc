@@ -49,6 +49,13 @@ std::shared_ptr<const PersistentVolume> ImmediateClaims::best_for(const Persiste
   return best;
 }
 
+std::shared_ptr<const PersistentVolume> ImmediateClaims::volume_for(const PersistentVolumeClaim& claim,
+                                                                    const VolumesByClaim& reserved,
+                                                                    const std::set<std::string>& taken) const {
+  auto volume = reserved_for(claim, reserved);
+  return volume != nullptr ? volume : best_for(claim, taken);
+}
+
 bool ImmediateClaims::may_bind(const PersistentVolumeClaim& claim, const PersistentVolume& volume) const {
   return volumes_.may_bind({claim.metadata.key(), volume.metadata.name, volume.local_path});
 }
@@ -67,8 +74,7 @@ void ImmediateClaims::bind_on_trial(std::vector<PersistentVolumeClaim>& claims) 
   std::set<std::string> taken;
   for (PersistentVolumeClaim& claim : claims) {
     if (!is_immediate(claim)) continue;
-    auto volume = reserved_for(claim, by_claim);
-    if (volume == nullptr) volume = best_for(claim, taken);
+    const auto volume = volume_for(claim, by_claim, taken);
     if (volume == nullptr) continue;
     claim.volume_name = volume->metadata.name;
     claim.phase = "Bound";
@@ -79,10 +85,14 @@ void ImmediateClaims::bind_on_trial(std::vector<PersistentVolumeClaim>& claims) 
 void ImmediateClaims::bind_all() {
   const VolumesByClaim by_claim = reserved();
   for (const std::string& key : context_.objects.keys(Kind::persistent_volume_claim)) {
-    const auto claim = context_.objects.claim(key);
+    auto claim = context_.objects.claim(key);
     if (!is_immediate(*claim)) continue;
-    auto volume = reserved_for(*claim, by_claim);
-    if (volume == nullptr) volume = best_for(*claim, {});
+    auto volume = volume_for(*claim, by_claim, {});
+    if (volume == nullptr && volumes_.assign_default_class(claim)) {
+      claim = context_.objects.claim(key);
+      if (!is_immediate(*claim)) continue;
+      volume = volume_for(*claim, by_claim, {});
+    }
     if (volume == nullptr || !volumes_.bind({key, volume->metadata.name, volume->local_path})) continue;
     // The mirror tells a gateway that lost its store which data is whose.
     context_.publisher.mirror(Kind::persistent_volume, volume->metadata.name);

@@ -28,6 +28,17 @@ void keep_binding(Json& manifest, const Json& before, std::string_view bound_to)
   if (const Json* owned = spec == nullptr ? nullptr : spec->find(bound_to)) mine->set(bound_to, *owned);
 }
 
+// The class that a claim was given because it asks for none. Upstream's is immutable.
+void keep_class(Json& manifest, const Json& before) {
+  Json* mine = object_at(manifest, "spec");
+  const Json* spec = before.find("spec");
+  const Json* given = spec == nullptr ? nullptr : spec->find("storageClassName");
+  if (mine == nullptr || given == nullptr) return;
+  if (const Json* said = mine->find("storageClassName"); said != nullptr && !said->is_null()) return;
+  mine->erase("storageClassName");
+  mine->set("storageClassName", *given);
+}
+
 }  // namespace
 
 // What only the gateway may say of an object that it has.
@@ -36,6 +47,7 @@ Json ObjectAdmission::with_owned_fields(Kind kind, const std::string& key, Json 
   if (before.is_null()) return manifest;
   keep_uid(manifest, before);
   if (kind == Kind::persistent_volume) keep_binding(manifest, before, "claimRef");
+  if (kind == Kind::persistent_volume_claim) keep_class(manifest, before);
   if (kind == Kind::persistent_volume_claim) keep_binding(manifest, before, "volumeName");
   return manifest;
 }
@@ -63,9 +75,11 @@ Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const st
   if (Status may = may_take(kind, key); !may.is_success()) return may;
   const bool known = context_.objects.has(kind, key);
   Warnings unsaid;
-  if (kind == Kind::persistent_volume_claim && !known &&
-      decode_named<PersistentVolumeClaim>(decode_persistent_volume_claim, manifest, expected_key, unsaid)) {
-    volumes_.settle_claim(key, manifest);
+  if (kind == Kind::persistent_volume_claim && !known) {
+    const auto claim =
+        decode_named<PersistentVolumeClaim>(decode_persistent_volume_claim, manifest, expected_key, unsaid);
+    if (claim) volumes_.settle_claim(key, manifest);
+    if (claim) set_default_class(*claim, manifest);
   }
   EventObjects objects;
   note_old(objects, context_.objects, kind, key);
@@ -80,6 +94,16 @@ Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const st
   if (kind == Kind::persistent_volume_claim && accepted.result == "created") tell_of_claim(accepted.key);
   context_.publisher.mirror(kind, accepted.key);
   return accepted;
+}
+
+// plugin/pkg/admission/storage/storageclass/setdefault. One that comes back bound has had its class, or none.
+void ObjectAdmission::set_default_class(const PersistentVolumeClaim& claim, Json& manifest) const {
+  if (claim.storage_class_name || claim.phase == "Bound" || context_.identity->adopting) return;
+  const auto storage_class = context_.objects.default_storage_class();
+  Json* spec = object_at(manifest, "spec");
+  if (storage_class == nullptr || spec == nullptr) return;
+  spec->erase("storageClassName");  // null
+  spec->set("storageClassName", storage_class->metadata.name);
 }
 
 // As upstream's volume controller tells of one that a pod has to choose a volume for.

@@ -37,6 +37,7 @@ class ObjectAdmission {
   enum class Stores { no, yes };
   Status may_take(Kind kind, const std::string& key) const;
   Status keep(Kind kind, const Json& manifest, const std::string& expected_key, Stores stores, Accepted& accepted);
+  void set_default_class(const PersistentVolumeClaim& claim, Json& manifest) const;
   void tell_of_claim(const std::string& key) const;
   // The error, or none; a volume from a topic gets a warning instead.
   Status check_directory(const PersistentVolume& volume, bool from_topic, Warnings& warnings) const;

@@ -125,6 +125,10 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
   Result<std::vector<PersistentVolumeClaim>> claims = claims_of_templates(*admitted.pod);
   if (!claims) return claims.error();
   admitted.claims = std::move(*claims);
+  for (PersistentVolumeClaim& claim : admitted.claims) {
+    const auto storage_class = context_.objects.default_storage_class();
+    if (!claim.storage_class_name && storage_class) claim.storage_class_name = storage_class->metadata.name;
+  }
   return admitted;
 }
 

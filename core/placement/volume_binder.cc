@@ -159,15 +159,31 @@ bool VolumeBinder::is_used(const std::string& claim) const {
 }
 
 void VolumeBinder::unbind(const std::shared_ptr<const PersistentVolumeClaim>& claim) {
-  const std::string key = claim->metadata.key();
-  EventObjects objects;
-  objects.old_claim = claim;
   PersistentVolumeClaim free = *claim;
   free.volume_name.clear();
   free.phase = "Pending";
   if (Json* spec = free.manifest.find("spec")) spec->erase("volumeName");
   free.manifest.set("status", Json(Json::Object{{"phase", Json("Pending")}}));
-  context_.objects.put(std::move(free));
+  replace(claim, std::move(free));
+}
+
+bool VolumeBinder::assign_default_class(const std::shared_ptr<const PersistentVolumeClaim>& claim) {
+  const auto storage_class = context_.objects.default_storage_class();
+  if (claim->storage_class_name || storage_class == nullptr || must_wait(claim->metadata.key())) return false;
+  PersistentVolumeClaim assigned = *claim;
+  assigned.storage_class_name = storage_class->metadata.name;
+  Json* spec = assigned.manifest.find("spec");
+  spec->erase("storageClassName");  // null
+  spec->set("storageClassName", storage_class->metadata.name);
+  replace(claim, std::move(assigned));
+  return true;
+}
+
+void VolumeBinder::replace(const std::shared_ptr<const PersistentVolumeClaim>& claim, PersistentVolumeClaim next) {
+  const std::string key = claim->metadata.key();
+  EventObjects objects;
+  objects.old_claim = claim;
+  context_.objects.put(std::move(next));
   objects.new_claim = context_.objects.claim(key);
   context_.publisher.mirror(Kind::persistent_volume_claim, key);
   context_.publisher.mark(Kind::persistent_volume_claim, key);

@@ -66,6 +66,9 @@ class VolumeBinder {
   // The claim may be bound again, elsewhere.
   void unbind(const std::shared_ptr<const PersistentVolumeClaim>& claim);
 
+  // To an unbound claim that says nothing of its class. False: it does, or there is no default.
+  bool assign_default_class(const std::shared_ptr<const PersistentVolumeClaim>& claim);
+
   // The node was forgotten: claims that were to be provisioned there may be provisioned elsewhere.
   void deselect(const std::string& node);
 
@@ -93,6 +96,7 @@ class VolumeBinder {
   bool is_run_with(const std::string& claim, std::string_view except_uid) const;
   bool must_wait(const std::string& claim) const;
   void join_half(Kind kind, const std::string& key);
+  void replace(const std::shared_ptr<const PersistentVolumeClaim>& claim, PersistentVolumeClaim next);
   void give_up_volume(const BoundVolume& bound_volume);
   void release(const std::string& volume, const std::string& claim);
   void offer_again(const PersistentVolume& deleted);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "core/api/default_class.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/text.h"
 
@@ -27,6 +28,14 @@ std::string join(const std::vector<std::string>& items) {
 }
 
 std::string name_cell(const Json& object) { return text_field(object, {"metadata", "name"}); }
+// pkg/printers/internalversion/printers.go printStorageClass
+std::string class_name_cell(const Json& object) {
+  const bool is_default = std::any_of(
+      kDefaultClassAnnotations.begin(), kDefaultClassAnnotations.end(),
+      [&object](std::string_view key) { return text_field(object, {"metadata", "annotations", key}) == "true"; });
+  return name_cell(object) + (is_default ? " (default)" : "");
+}
+
 std::string uid_cell(const Json& object) { return text_field(object, {"metadata", "uid"}); }
 std::string phase_cell(const Json& object) { return text_field(object, {"status", "phase"}); }
 
@@ -199,7 +208,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"ACCESS", [](const Json& claim) { return join_texts(list_field(claim, {"spec", "accessModes"}), ","); }, true},
       {"UID", uid_cell, true}};
   static const std::vector<Column> kClass = {
-      {"NAME", name_cell},
+      {"NAME", class_name_cell},
       {"PROVISIONER", [](const Json& object) { return text_field(object, {"provisioner"}); }},
       {"RECLAIM", [](const Json& object) { return text_field(object, {"reclaimPolicy"}); }},
       {"BINDING", [](const Json& object) { return text_field(object, {"volumeBindingMode"}); }}};

@@ -58,6 +58,21 @@ TEST(CtlTable, HasAsManyCellsAsColumnsInEveryForm) {
   }
 }
 
+TEST(CtlTable, MarksTheDefaultStorageClassAsKubectlDoes) {
+  const auto storage_class = [](const std::string& name, const std::string& annotations) {
+    return parsed_json(R"({"metadata":{"name":")" + name + R"(","annotations":)" + annotations +
+                       R"(},"provisioner":"berth/local","volumeBindingMode":"WaitForFirstConsumer"})");
+  };
+  EXPECT_EQ(render(Kind::storage_class,
+                   {storage_class("a", R"({"storageclass.kubernetes.io/is-default-class":"true"})"),
+                    storage_class("b", R"({"storageclass.kubernetes.io/is-default-class":"false"})"),
+                    storage_class("c", R"({"storageclass.beta.kubernetes.io/is-default-class":"true"})")}),
+            "NAME          PROVISIONER   RECLAIM   BINDING\n"
+            "a (default)   berth/local   -         WaitForFirstConsumer\n"
+            "b             berth/local   -         WaitForFirstConsumer\n"
+            "c (default)   berth/local   -         WaitForFirstConsumer\n");
+}
+
 TEST(CtlTable, ShowsDisruptionBudgetsAndCsiKinds) {
   EXPECT_EQ(
       render(

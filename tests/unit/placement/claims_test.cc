@@ -14,6 +14,17 @@ class ClaimsTest : public GatewayTest {
     apply(R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":")" + name +
           R"("},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":")" + mode + R"("})");
   }
+  // `created`: empty, or its creationTimestamp.
+  void set_default(const std::string& name, const std::string& is_default, const std::string& created = {}) {
+    apply(R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":")" + name +
+          (created.empty() ? std::string() : R"(","creationTimestamp":")" + created) +
+          R"(","annotations":{"storageclass.kubernetes.io/is-default-class":")" + is_default +
+          R"("}},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"Immediate"})");
+  }
+  std::string class_of(const std::string& name) {
+    turn();
+    return gateway->objects().claim("default/" + name)->storage_class_name.value_or("none");
+  }
   void add_volume(const std::string& name, const std::string& size, const std::string& node,
                   const std::string& more = R"(,"storageClassName":"now")",
                   const std::string& modes = R"(["ReadWriteOnce"])", const std::string& labels = "{}") {
@@ -162,6 +173,70 @@ TEST_F(ClaimsTest, AClaimThatComesBackBoundKeepsItsVolumeWhateverTheSizes) {
       "resources":{"requests":{"storage":"9Gi"}}},"status":{"phase":"Bound"}})");
   add_volume("v", "1Gi", "n1");
   EXPECT_EQ(volume_of("c"), "v");
+}
+
+TEST_F(ClaimsTest, AClaimThatSaysNothingOfItsClassGetsTheDefaultOne) {
+  add_volume("plain", "1Gi", "n1", "");
+  add_volume("v", "1Gi", "n1");
+  set_default("now", "true");
+  apply(claim("c", "1Gi", ""));
+  EXPECT_EQ(class_of("c"), "now");
+  EXPECT_EQ(volume_of("c"), "v");
+  EXPECT_EQ(apply(claim("c", "1Gi", "")).string_at("result"), "unchanged");
+  apply(claim("null", "1Gi", R"(,"storageClassName":null)"));
+  EXPECT_EQ(class_of("null"), "now");
+  apply(claim("without", "1Gi", R"(,"storageClassName":"")"));
+  EXPECT_EQ(class_of("without"), "");
+  EXPECT_EQ(volume_of("without"), "plain");
+  restart();
+  EXPECT_EQ(class_of("c"), "now");
+}
+
+TEST_F(ClaimsTest, OfSeveralDefaultClassesTheNewestCountsThenTheFirstByName) {
+  set_default("b", "true");
+  set_default("a", "true");
+  apply(claim("c", "1Gi", ""));
+  EXPECT_EQ(class_of("c"), "a");
+  set_default("old", "true", "2025-01-01T00:00:00Z");
+  set_default("young", "true", "2025-06-01T00:00:00Z");
+  set_default("younger", "false", "2025-07-01T00:00:00Z");
+  apply(claim("d", "1Gi", ""));
+  EXPECT_EQ(class_of("d"), "young");
+}
+
+TEST_F(ClaimsTest, AClassThatBecomesTheDefaultIsGivenToClaimsThatWaitWithoutOne) {
+  device("n1");
+  add_volume("plain", "1Gi", "n1", "");
+  apply(claim("bound", "1Gi", ""));
+  ASSERT_EQ(volume_of("bound"), "plain");
+  apply(claim("waits", "1Gi", ""));
+  apply(claim("without", "1Gi", R"(,"storageClassName":"")"));
+  apply(pod("p", "u1", "64Mi", mounts("waits")));
+  ASSERT_EQ(phase("u1"), Phase::none);
+  add_volume("v", "1Gi", "n1");
+  EXPECT_EQ(class_of("waits"), "none");
+  set_default("now", "true");
+  EXPECT_EQ(class_of("waits"), "now");
+  EXPECT_EQ(volume_of("waits"), "v");
+  EXPECT_EQ(class_of("bound"), "none");
+  EXPECT_EQ(class_of("without"), "");
+  advance(2000);
+  EXPECT_EQ(phase("u1"), Phase::prebind) << why("p");
+  restart();
+  EXPECT_EQ(class_of("waits"), "now");
+}
+
+TEST_F(ClaimsTest, AnEphemeralVolumeThatSaysNothingOfItsClassGetsTheDefaultOne) {
+  device("n1");
+  set_default("now", "true");
+  add_volume("v", "1Gi", "n1");
+  std::string scratch = with_scratch();
+  scratch.erase(scratch.find(R"("storageClassName":"now",)"), std::string(R"("storageClassName":"now",)").size());
+  const Json planned = api(R"({"op":"plan","manifest":)" + pod("p", "u1", "64Mi", scratch) + "}");
+  EXPECT_EQ(planned.find("trial")->string_at("node"), "n1") << planned.dump();
+  apply(pod("p", "u1", "64Mi", scratch));
+  EXPECT_EQ(class_of("p-s"), "now");
+  EXPECT_EQ(volume_of("p-s"), "v");
 }
 
 TEST_F(ClaimsTest, ItsPodGoesWhereTheVolumeIs) {
