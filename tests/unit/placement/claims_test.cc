@@ -262,6 +262,23 @@ TEST_F(ClaimsTest, AReleasedVolumeIsForNobodyAndAClaimThatIsBoundStaysSoOverARes
   EXPECT_EQ(gateway->objects().volume("v")->phase, "Released");
 }
 
+// No manifest can tell that its data may go to another claim: most never name one.
+TEST_F(ClaimsTest, AReleasedVolumeThatIsAppliedAgainStaysSoUntilItIsDeleted) {
+  add_volume("v", "1Gi", "n1");
+  apply(claim("c", "1Gi"));
+  ASSERT_EQ(volume_of("c"), "v");
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  apply(claim("d", "1Gi"));
+  add_volume("v", "1Gi", "n1");
+  EXPECT_EQ(volume_of("d"), "");
+  add_volume("v", "1Gi", "n1", R"(,"storageClassName":"now","claimRef":null)");
+  EXPECT_EQ(volume_of("d"), "");
+  EXPECT_EQ(gateway->objects().volume("v")->phase, "Released");
+  api(R"({"op":"delete","kind":"pv","name":"v"})");
+  add_volume("v", "1Gi", "n1");
+  EXPECT_EQ(volume_of("d"), "v");
+}
+
 TEST_F(ClaimsTest, AfterALostStoreNothingIsBoundBeforeTheNodesHaveSaidWhatTheirSlotsHold) {
   gateway.reset();
   store = MemoryStore();
