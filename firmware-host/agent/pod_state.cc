@@ -142,6 +142,16 @@ void note_lost_runs(PodState& state) {
   }
 }
 
+std::string not_started_text(const std::string& directory, const std::string& why, bool is_over) {
+  const Result<std::optional<PodState>> known = read_pod_state(directory);
+  PodState state = known ? known->value_or(PodState{}) : PodState{};
+  note_lost_runs(state);
+  state.phase = is_over ? "Failed" : "Pending";
+  state.reason = is_over ? "StartError" : PodState::kStartDelayed;
+  state.message = why;
+  return status_text(std::move(state));
+}
+
 Result<PodState> parse_pod_state(std::string_view text) {
   constexpr std::size_t kStateBytesMax = 1024 * 1024;
   Json::Limits limits;

@@ -34,7 +34,8 @@ struct ContainerReport {
 
 struct PodState {
   static constexpr const char* kFile = "state.json";
-  static constexpr std::size_t kStatusBytes = 16 * 1024;  // what an agent keeps and reports (core/agent/agent.h)
+  static constexpr const char* kStartDelayed = "StartDelayed";  // the reason of what waits to be started
+  static constexpr std::size_t kStatusBytes = 16 * 1024;        // what an agent keeps and reports (core/agent/agent.h)
 
   std::string handle;     // of the keeper that wrote it
   bool finished = false;  // every container ended for good
@@ -54,6 +55,10 @@ Result<PodState> parse_pod_state(std::string_view text);
 std::string status_text(PodState state);
 // The pod's state before its keeper died: what a container does then is not known, only that it does not run any more.
 void note_lost_runs(PodState& state);
+
+// What is told of a pod that cannot be started, for this reason; `is_over`: for good. What is known of its earlier runs
+// stays: they are counted, and none of them runs any more.
+std::string not_started_text(const std::string& directory, const std::string& why, bool is_over);
 
 // Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once this has succeeded. After an error
 // the old file stands; ENOENT: the directory is gone.

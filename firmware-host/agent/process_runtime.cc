@@ -317,11 +317,9 @@ void ProcessRuntime::start_again(const Tag& tag) {
   }
   const bool is_over = started.error().code() != Code::pending;
   if (!is_over) try_again(pod, kStartDelayed, started.error(), &ProcessRuntime::start_again);
-  PodState state;
-  state.phase = is_over ? "Failed" : "Pending";
-  state.reason = is_over ? "StartError" : "StartDelayed";
-  state.message = started.error().message();
-  if (handler_ != nullptr) handler_->on_status(tag, status_text(state), is_over);
+  pod.reported.clear();
+  if (handler_ == nullptr) return;
+  handler_->on_status(tag, not_started_text(pod.directory, started.error().message(), is_over), is_over);
 }
 
 Status ProcessRuntime::fork_held(Pod& pod) {

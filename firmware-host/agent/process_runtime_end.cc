@@ -119,6 +119,9 @@ void ProcessRuntime::revive(const Tag& tag) {
   if (Status forked = fork_held(pod); !forked.is_success()) {
     log_.write(Level::warn, "cannot restart pod", {{"uid", tag.uid}, {"error", forked.message()}});
     later(pod, config_.backoff.longest_ms, &ProcessRuntime::revive);
+    pod.reported.clear();
+    // Its last state is that of the dead keeper: "Running", for as long as a disk is missing.
+    if (handler_ != nullptr) handler_->on_status(tag, not_started_text(pod.directory, forked.message(), false), false);
     return;
   }
   if (pod.may_go) go(tag);

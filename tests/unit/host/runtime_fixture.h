@@ -125,6 +125,20 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
            R"("containers":[{"name":"main","image":"i","command":)" + command.dump() + "}]}}";
   }
 
+  // It uses the claim "c" and an emptyDir.
+  static std::string with_volumes(const std::string& manifest) {
+    Json json = Json::parse(manifest).value();
+    Json* spec = json.find("spec");
+    spec->set("volumes", Json::parse(R"([{"name":"data","persistentVolumeClaim":{"claimName":"c"}},
+                                         {"name":"tmp","emptyDir":{}}])")
+                             .value());
+    spec->find("containers")
+        ->as_array()[0]
+        .set("volumeMounts",
+             Json::parse(R"([{"name":"data","mountPath":"/d"},{"name":"tmp","mountPath":"/t"}])").value());
+    return json.dump();
+  }
+
   void start(const Tag& tag, const std::string& manifest, const std::vector<BoundVolume>& volumes = {}) {
     runtime_->prepare(tag, manifest, volumes);
     const Event prepared = wait_kind("prepared");
@@ -143,6 +157,11 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     Json command = Json(before);
     return pod(script, "Never",
                R"("initContainers":[{"name":"first","command":["sh","-c",)" + command.dump() + R"(]}],)");
+  }
+  Event wait_delayed() {
+    return wait_for([](const Event& event) {
+      return event.kind == "status" && event.pod_status.string_at("reason") == PodState::kStartDelayed;
+    });
   }
   Event wait_running() {
     return wait_for([](const Event& event) {

@@ -131,6 +131,38 @@ TEST_F(RuntimeTest, CountsOnAcrossAKeeperThatIsKilledWhileAContainerWaits) {
   EXPECT_EQ(*container(after).find("lastState")->find("terminated")->find("exitCode"), Json(4));
 }
 
+TEST_F(RuntimeTest, APodWhoseKeeperDiedIsDelayedWhileItsDiskIsMissingAndItsRestartsCount) {
+  const std::string path = root_ + "/pv1";
+  fs::create_directory(path);
+  const std::string mark = root_ + "/mark";
+  const std::string manifest = with_volumes(pod("test -e " + mark + " && exec sleep 1000; touch " + mark, "Always"));
+  const std::vector<BoundVolume> volumes = {{"default/c", "pv1", path}};
+  run(tag_, manifest, volumes);
+  const auto runs_again = [](const Event& event, int restarts) {
+    return event.kind == "status" && container(event).find("state")->find("running") != nullptr &&
+           *container(event).find("restartCount") == Json(restarts);
+  };
+  wait_for([&](const Event& event) { return runs_again(event, 1); });
+  fs::remove(path);
+  kill(keeper(), SIGKILL);
+  const auto expect_delayed = [&](const Event& delayed) {
+    EXPECT_EQ(phase(delayed), "Pending");
+    EXPECT_TRUE(delayed.pod_status.string_at("message").starts_with("volume pv1: directory " + path));
+    EXPECT_EQ(*container(delayed).find("ready"), Json(false));
+    EXPECT_EQ(*container(delayed).find("restartCount"), Json(1));
+    EXPECT_EQ(exit_code(delayed), 137);
+  };
+  expect_delayed(wait_delayed());
+  runtime_.reset();
+  open_runtime();
+  EXPECT_EQ(runtime_->start(tag_, manifest, volumes).value(), "");
+  runtime_->go(tag_);
+  events_.clear();
+  expect_delayed(wait_delayed());
+  fs::create_directory(path);
+  wait_for([&](const Event& event) { return runs_again(event, 2); });
+}
+
 TEST_F(RuntimeTest, FailsAPodOfPolicyNeverWhenItsKeeperIsKilled) {
   run(tag_, pod("sleep 1000 & sleep 1001 & wait"));
   wait_running();

@@ -190,20 +190,6 @@ TEST_F(RuntimeTest, ReportsAProgramThatCannotBeExecuted) {
   EXPECT_TRUE(ended->find("message")->as_string().ends_with("Exec format error"));
 }
 
-// It uses the claim "c" and an emptyDir.
-std::string with_volumes(const std::string& manifest) {
-  Json json = Json::parse(manifest).value();
-  Json* spec = json.find("spec");
-  spec->set("volumes", Json::parse(R"([{"name":"data","persistentVolumeClaim":{"claimName":"c"}},
-                                       {"name":"tmp","emptyDir":{}}])")
-                           .value());
-  spec->find("containers")
-      ->as_array()[0]
-      .set("volumeMounts",
-           Json::parse(R"([{"name":"data","mountPath":"/d"},{"name":"tmp","mountPath":"/t"}])").value());
-  return json.dump();
-}
-
 TEST_F(RuntimeTest, KeepsABoundVolumeAndRemovesAnEmptyDir) {
   const std::string path = root_ + "/pv1";
   fs::create_directory(path);
@@ -247,7 +233,7 @@ TEST_F(RuntimeTest, StartsAPodOnceTheDirectoryOfItsVolumeIsBack) {
   fs::remove(path);
   EXPECT_EQ(runtime_->start(tag_, manifest, volumes).value(), "") << "not known yet";
   runtime_->go(tag_);
-  wait_for([](const Event& event) { return event.pod_status.string_at("reason") == "StartDelayed"; });
+  wait_delayed();
   EXPECT_FALSE(fs::exists(path));
   fs::create_directory(path);
   EXPECT_EQ(phase(wait_finished()), "Succeeded");
