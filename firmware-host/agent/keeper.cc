@@ -34,6 +34,7 @@ constexpr Millis kSweepPause = 10;
 constexpr Millis kFirstRewriteMs = 100;  // after a state that could not be written; then twice as long each time
 constexpr Millis kLongestRewriteMs = 5000;
 constexpr Millis kDurableMs = 60'000;  // at least between two writes of a state that are made durable
+constexpr Millis kDelayedMs = 1000;    // before a start that was delayed is tried again
 constexpr Millis kSearchPause = 100;   // after a search for processes that failed
 
 // Repeats `kill_all` until it finds no process any more, with `meanwhile` in between. A failed search proves nothing,
@@ -75,9 +76,10 @@ class Keeper {
   Keeper(const KeeperPlan& plan, int signals) : plan_(plan), signals_(signals) {
     state_.handle = handle_of_this_process();
     if (!plan_.workload.undone.empty()) {
-      state_.message = "ignored by the process runtime:";
-      for (const Need& need : plan_.workload.undone) state_.message += " " + need.field;
+      remark_ = "ignored by the process runtime:";
+      for (const Need& need : plan_.workload.undone) remark_ += " " + need.field;
     }
+    state_.message = remark_;
     add_entries(plan_.workload.init_containers, state_.init_containers, init_);
     add_entries(plan_.workload.containers, state_.containers, main_);
   }
@@ -166,19 +168,56 @@ class Keeper {
 
   void start_due() {
     if (stopping_ || ending_) return;
+    const bool is_initialized = start_init_containers();
+    if (is_initialized) {
+      for (ContainerEntry& entry : main_) start_if_due(entry);
+    }
+    tell_phase(is_initialized);
+  }
+
+  // False: the others cannot be started yet.
+  bool start_init_containers() {
     for (ContainerEntry& entry : init_) {
       if (entry.has_succeeded()) continue;
       start_if_due(entry);
       // The next container starts once a sidecar runs; a sidecar may be restarting meanwhile.
-      if (!entry.plan->sidecar || entry.report->restarts + entry.is_running() == 0) return;
+      if (!entry.plan->sidecar || entry.report->restarts + entry.is_running() == 0) return false;
     }
-    for (ContainerEntry& entry : main_) start_if_due(entry);
-    if (state_.phase != "Running") dirty_ = true;
-    state_.phase = "Running";
+    return true;
+  }
+
+  // A pod of which nothing runs because a start is delayed is told as one that waits for its keeper.
+  void tell_phase(bool is_initialized) {
+    const std::vector<ContainerEntry*> entries = all_entries();
+    const auto delayed = std::find_if(entries.begin(), entries.end(), [](const ContainerEntry* entry) {
+      return entry->report->state.reason == PodState::kStartDelayed;
+    });
+    const bool is_delayed = delayed != entries.end();
+    const std::string phase = is_initialized && (!is_delayed || any_running()) ? "Running" : "Pending";
+    if (state_.phase != phase) dirty_ = true;
+    state_.phase = phase;
+    state_.reason = is_delayed ? PodState::kStartDelayed : "";
+    state_.message = is_delayed ? (*delayed)->report->state.message : remark_;
+  }
+
+  // A container without its disk would write into the directory that the disk was mounted at.
+  bool has_volumes(ContainerEntry& entry) {
+    const Status found = find_volumes(plan_.workload.volumes, plan_.demands);
+    if (found.is_success()) return true;
+    entry.start_at = clock_.now() + kDelayedMs;
+    ContainerState& state = entry.report->state;
+    // Not written again with each attempt.
+    if (state.reason == PodState::kStartDelayed && state.message == found.message()) return false;
+    state = {};
+    state.reason = PodState::kStartDelayed;
+    state.message = found.message();
+    dirty_ = true;
+    return false;
   }
 
   void start_if_due(ContainerEntry& entry) {
     if (entry.is_running() || entry.done || (entry.start_at && *entry.start_at > clock_.now())) return;
+    if (!has_volumes(entry)) return;
     entry.start_at.reset();
     entry.started = clock_.now();
     entry.report->state = {};
@@ -304,6 +343,8 @@ class Keeper {
   int finish() {
     state_.finished = true;
     state_.phase = "Succeeded";
+    state_.reason.clear();  // a sidecar may wait for its disk
+    state_.message = remark_;
     for (ContainerEntry* entry : all_entries()) {
       if (!entry->plan->sidecar && !entry->has_succeeded()) state_.phase = "Failed";
     }
@@ -331,6 +372,7 @@ class Keeper {
   const int signals_;
   RealClock clock_;
   PodState state_;
+  std::string remark_;  // its message, unless there is something to tell
   std::vector<ContainerEntry> init_;
   std::vector<ContainerEntry> main_;
   bool stopping_ = false;      // on request

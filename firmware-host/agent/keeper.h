@@ -7,6 +7,7 @@
 // It is forked without exec: it needs no file on disk and starts held, so that a workload never runs before the agent
 // has recorded it. It stays held if the agent dies; the next agent takes it over or stops it, by signals. It leads its
 // own session and is the subreaper of its pod's orphans; containers are killed when it exits (PR_SET_PDEATHSIG).
+// Before each run it looks for the pod's volumes; while one is missing, the container waits with reason StartDelayed.
 // It writes its state to <pod directory>/state.json (pod_state.h), output to <pod directory>/<container>.log.
 #pragma once
 
@@ -15,6 +16,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "firmware-host/agent/bound_volumes.h"
 #include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/process_tree.h"
 #include "firmware-host/agent/workload.h"
@@ -33,6 +35,7 @@ struct KeeperPlan {
   Workload workload;
   std::string directory;  // the pod's
   CrashBackoff backoff;
+  VolumeDemands demands;  // as the configuration stood when it was forked
   bool is_first = false;  // the pod had no keeper before, which could have left processes behind
   std::map<std::string, ContainerReport> earlier;  // by container, as an earlier keeper of this pod left it
 };

@@ -15,48 +15,13 @@
 #include <utility>
 
 #include "core/api/pod.h"
-#include "firmware-host/agent/mount_table.h"
+#include "firmware-host/agent/bound_volumes.h"
 
 namespace berth {
 
 namespace {
 
 constexpr std::string_view kStartDelayed = "cannot start a pod now, trying again";
-
-// An error: this cannot be told now.
-Result<bool> is_directory(const std::string& path) {
-  struct stat found{};
-  if (stat(path.c_str(), &found) == 0) return S_ISDIR(found.st_mode);
-  if (errno == ENOENT || errno == ENOTDIR) return false;
-  return Status::error("directory " + path + ": " + std::strerror(errno));
-}
-
-// A directory made here in place of one that is missing would be an empty disk in place of the claim's data.
-Status find_volume(const BoundVolume& volume, const ProcessRuntimeConfig& config) {
-  const std::string what = "volume " + volume.volume + ": ";
-  const Result<bool> exists = is_directory(volume.path);
-  if (!exists) return Status::pending(what + exists.error().message());
-  if (!*exists) {
-    return Status::error(what + "directory " + volume.path + " does not exist on node " + config.node +
-                         ": create it, or mount the disk that has it");
-  }
-  const auto& demanding = config.mount_points;
-  if (std::find(demanding.begin(), demanding.end(), volume.path) == demanding.end()) return Status::ok();
-  const Result<bool> mounted = is_mount_point(volume.path);
-  if (!mounted) return Status::pending(what + mounted.error().message());
-  if (*mounted) return Status::ok();
-  return Status::error(what + "nothing is mounted at " + volume.path + " on node " + config.node +
-                       ", which its mount_point: true demands: mount the disk");
-}
-
-// `made` false: one that is to be made may be missing yet.
-Status find_volumes(const Workload& workload, const ProcessRuntimeConfig& config, bool made = true) {
-  for (const BoundVolume& volume : workload.volumes) {
-    if (volume.make && !made) continue;
-    if (Status found = find_volume(volume, config); !found.is_success()) return found;
-  }
-  return Status::ok();
-}
 
 // "<uid>/<epoch>" of "<fleet>/<node>/<uid>/<epoch>"
 std::string_view without_node(std::string_view text) {
@@ -129,7 +94,12 @@ Status make_ready(const Workload& workload, const std::string& directory, const 
 
 ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock,
                                Timers& timers, Log& log)
-    : config_(std::move(config)), context_(context), clock_(clock), timers_(timers), log_(log) {}
+    : config_(std::move(config)),
+      demands_{config_.node, config_.mount_points},
+      context_(context),
+      clock_(clock),
+      timers_(timers),
+      log_(log) {}
 
 ProcessRuntime::~ProcessRuntime() {
   for (auto& [tag, pod] : pods_) timers_.cancel(pod->timer);
@@ -244,7 +214,7 @@ void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::
   entry.prepared = admit(pod, config_.node);
   if (entry.prepared.is_success()) {
     const Result<Workload> workload = plan(tag, pod, volumes);
-    entry.prepared = workload ? find_volumes(*workload, config_) : workload.error();
+    entry.prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
     if (entry.prepared.is_success()) entry.prepared = make_ready(*workload, entry.directory, config_.node);
   }
   later(entry, 0, &ProcessRuntime::answer_prepared);
@@ -255,7 +225,7 @@ Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolu
   // Whatever the tag is: only the environment depends on it.
   const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes);
   if (!workload) return workload.error();
-  if (Status found = find_volumes(*workload, config_, false); !found.is_success()) return found;
+  if (Status found = find_volumes(workload->volumes, demands_, false); !found.is_success()) return found;
   return find_existing(*workload, config_.node);
 }
 
@@ -326,7 +296,8 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
   if (!workload) return workload.error();
   // A disk may be mounted later: a pod that is to start waits for it.
-  if (Status found = find_volumes(*workload, config_); !found.is_success()) return Status::pending(found.message());
+  if (Status found = find_volumes(workload->volumes, demands_); !found.is_success())
+    return Status::pending(found.message());
   if (Status made = make_ready(*workload, pod.directory, config_.node); !made.is_success()) return made;
   Result<std::optional<PodState>> before = read_pod_state(pod.directory);
   if (!before) return Status::pending(before.error().message());
@@ -335,6 +306,7 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   keeper_plan.workload = std::move(*workload);
   keeper_plan.directory = pod.directory;
   keeper_plan.backoff = config_.backoff;
+  keeper_plan.demands = demands_;
   keeper_plan.is_first = std::exchange(pod.had_no_keeper, false);
   if (*before) {
     note_lost_runs(**before);

@@ -31,6 +31,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/timers.h"
+#include "firmware-host/agent/bound_volumes.h"
 #include "firmware-host/agent/keeper.h"
 #include "firmware-host/agent/pod_state.h"
 
@@ -46,7 +47,7 @@ struct ProcessRuntimeConfig {
   std::string fleet;  // fleet and node are part of every tag; several agents may share a machine
   std::string node;
   std::string root;                       // absolute; created if missing
-  std::vector<std::string> mount_points;  // paths of local volumes that count only while something is mounted there
+  std::vector<std::string> mount_points;  // VolumeDemands
   CrashBackoff backoff;
 };
 
@@ -109,6 +110,7 @@ class ProcessRuntime final : public Runtime {
   Result<std::string> move_to_trash(const std::string& directory);
 
   ProcessRuntimeConfig config_;
+  VolumeDemands demands_;
   asio::io_context& context_;
   const Clock& clock_;
   Timers& timers_;

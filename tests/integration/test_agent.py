@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 
 import pytest
 from fleet import Fleet
@@ -307,6 +308,56 @@ def test_a_volume_whose_disk_is_not_mounted_is_refused(fleet, gateway, tmp_path)
     gateway.pre_bind("u1", "1.1", with_data(shell_pod("web", "exit 0")), volumes)
     reason = gateway.wait_answer("Rejected", "u1", "1.1")["reason"]
     assert f"nothing is mounted at {tmp_path}/disk on node n1" in reason
+
+
+class Disk:
+    """A directory at which a file system can be mounted."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+
+    def mount(self):
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "berth-test", self.folder], capture_output=True,
+                                 text=True, check=False)
+        if mounted.returncode:
+            pytest.skip(f"cannot mount a file system here: {mounted.stderr.strip()}")
+
+    def unmount(self):
+        subprocess.run(["umount", self.folder], check=True)
+
+
+@pytest.fixture
+def disk(fleet, tmp_path):
+    """A mounted one, which is unmounted at the end if it still is."""
+    disk = Disk(tmp_path / "disk")
+    disk.mount()
+    yield disk
+    fleet.stop()
+    if disk.folder.is_mount():
+        subprocess.run(["umount", "--lazy", disk.folder], check=True)
+
+
+def test_a_container_that_crashed_with_its_disk_waits_until_it_is_mounted(fleet, gateway, tmp_path, disk):
+    config = tmp_path / "agent.yaml"
+    config.write_text(f"volumes: [{{name: data, path: {disk.folder}, capacity: 1Gi, mount_point: true}}]\n", "utf-8")
+    fleet.start_agent("n1", extra=("--config", config))
+    runs, fifo = disk.folder / "runs", tmp_path / "fifo"
+    os.mkfifo(fifo)
+    script = f"echo run >> $BERTH_VOLUME_DATA/runs; read line < {fifo}; exit 3"
+    gateway.run("u1", "1.1", with_data(shell_pod("web", script, "Always")),
+                [{"claim": "default/c", "volume": "n1-data", "path": str(disk.folder)}])
+    wait_until(runs.exists, "the first run")
+    disk.unmount()
+    fifo.write_text("end\n", "utf-8")
+    status = gateway.client.wait_latest(fleet.topic("nodes/n1/pods/default/web"),
+                                        lambda s: isinstance(s, dict) and s.get("reason") == "StartDelayed")
+    assert f"nothing is mounted at {disk.folder} on node n1" in status["message"]
+    assert status["phase"] == "Pending" and status["containerStatuses"][0]["restartCount"] == 1
+    assert not runs.exists(), "nothing was written below the mount point"
+    disk.mount()
+    wait_until(runs.exists, "the second run, on the disk")
+    assert "reason" not in gateway.wait_phase("web", "Running")
 
 
 def test_a_malformed_option_is_reported_with_the_expected_form(tmp_path):

@@ -223,6 +223,58 @@ TEST_F(RuntimeTest, PreparesNoPodWhoseDiskIsNotMounted) {
   EXPECT_TRUE(wait_kind("prepared").status.is_success());
 }
 
+// A link to what is mounted is a disk that can be taken away.
+TEST_F(RuntimeTest, AContainerIsNotStartedAgainWhileItsDiskIsNotMounted) {
+  const std::string disk = root_ + "/pv1";
+  const std::string runs = root_ + "/runs";
+  const std::string fifo = root_ + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  fs::create_directory_symlink("/proc", disk);
+  mount_points_ = {disk};
+  open_runtime();
+  run(tag_, with_volumes(pod("echo run >> " + runs + "; read line < " + fifo + "; exit 3", "Always")),
+      {{"default/c", "pv1", disk}});
+  wait_running();
+  fs::remove(disk);
+  fs::create_directory(disk);
+  std::ofstream(fifo) << "end\n";
+  const Event delayed = wait_delayed();
+  EXPECT_EQ(phase(delayed), "Pending");
+  const std::string why = "volume pv1: nothing is mounted at " + disk + " on node " + node_ +
+                          ", which its mount_point: true demands: mount the disk";
+  EXPECT_EQ(delayed.pod_status.string_at("message"), why);
+  const Json* waiting = container(delayed).find("state")->find("waiting");
+  ASSERT_NE(waiting, nullptr);
+  EXPECT_EQ(waiting->string_at("reason"), "StartDelayed");
+  EXPECT_EQ(waiting->string_at("message"), why);
+  EXPECT_EQ(read(runs), "run\n");
+  fs::remove(disk);
+  fs::create_directory_symlink("/proc", disk);
+  const Event again = wait_running();
+  EXPECT_EQ(again.pod_status.find("reason"), nullptr);
+  EXPECT_EQ(*container(again).find("restartCount"), Json(1));
+  run_while([&] { return read(runs) != "run\nrun\n"; });
+}
+
+TEST_F(RuntimeTest, APodRunsAsLongAsOneOfItsContainersDoes) {
+  const std::string disk = root_ + "/pv1";
+  const std::string fifo = root_ + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  fs::create_directory(disk);
+  Json json = Json::parse(with_volumes(pod("read line < " + fifo, "Always"))).value();
+  json.find("spec")
+      ->find("containers")
+      ->as_array()
+      .push_back(Json::parse(R"({"name":"other","image":"i","command":["sleep","1000"]})").value());
+  run(tag_, json.dump(), {{"default/c", "pv1", disk}});
+  wait_running();
+  fs::remove(disk);
+  std::ofstream(fifo) << "end\n";
+  const Event delayed = wait_delayed();
+  EXPECT_EQ(phase(delayed), "Running");
+  EXPECT_NE(container(delayed, 1).find("state")->find("running"), nullptr);
+}
+
 TEST_F(RuntimeTest, StartsAPodOnceTheDirectoryOfItsVolumeIsBack) {
   const std::string path = root_ + "/pv1";
   fs::create_directory(path);
