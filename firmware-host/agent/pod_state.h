@@ -56,7 +56,7 @@ std::string status_text(PodState state);
 // The pod's state before its keeper died: what a container does then is not known, only that it does not run any more.
 void note_lost_runs(PodState& state);
 
-// What is told of a pod that cannot be started, for this reason; `is_over`: for good. What is known of its earlier runs
+// The status of a pod that cannot be started, for this reason; `is_over`: for good. What is known of its earlier runs
 // stays: they are counted, and none of them runs any more.
 std::string not_started_text(const std::string& directory, const std::string& why, bool is_over);
 
