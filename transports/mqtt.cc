@@ -14,6 +14,7 @@
 
 #include "core/random.h"
 #include "transports/mqtt_session.h"
+#include "transports/read_rest.h"
 
 namespace berth {
 
@@ -44,7 +45,9 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
         resolver_(loop),
         descriptor_(loop),
         deadline_(loop),
-        tick_(loop) {}
+        tick_(loop),
+        read_rest_(std::chrono::milliseconds(options_.read_rest)),
+        rest_(loop) {}
 
   void start();
   void disconnect(bool notify_handler);
@@ -72,6 +75,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void wait();
   void wait_for(asio::posix::stream_descriptor::wait_type type, bool& waiting, Ready ready);
   void wait_for_tick();
+  void rest_after(bool urgent);
   void on_readable();
   void on_writable();
   // After a call of the session: handles its status, delivers incoming messages, waits for the socket again.
@@ -101,6 +105,8 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   asio::posix::stream_descriptor descriptor_;  // borrowed: the library owns the socket
   asio::steady_timer deadline_;                // for the broker's answer, or until the next attempt
   asio::steady_timer tick_;
+  ReadRest read_rest_;
+  asio::steady_timer rest_;  // while it runs, nothing is read
   std::unique_ptr<MqttSession> session_;
   State state_ = State::stopped;
   std::uint64_t generation_ = 0;  // of the session; handlers of an older one do nothing
@@ -110,7 +116,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   std::chrono::steady_clock::time_point up_since_;
   std::deque<Message> undelivered_;  // while there are any, nothing more is read
   bool delivery_posted_ = false;
-  bool read_waiting_ = false;
+  bool read_waiting_ = false;  // or a rest runs
   bool write_waiting_ = false;
 };
 
@@ -198,6 +204,7 @@ void MqttTransport::Impl::forget_session() {
   undelivered_.clear();
   deadline_.cancel();
   tick_.cancel();
+  rest_.cancel();
   session_.reset();
 }
 
@@ -259,6 +266,19 @@ void MqttTransport::Impl::wait_for_tick() {
   }));
 }
 
+void MqttTransport::Impl::rest_after(bool urgent) {
+  if (options_.read_rest == 0 || read_waiting_) return;
+  const ReadRest::Duration rest = read_rest_.after(std::chrono::steady_clock::now(), urgent);
+  if (rest == ReadRest::Duration::zero()) return;
+  read_waiting_ = true;
+  rest_.expires_after(rest);
+  rest_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
+    if (error) return;
+    self.read_waiting_ = false;
+    self.on_readable();
+  }));
+}
+
 void MqttTransport::Impl::on_readable() {
   if (!undelivered_.empty()) return;
   Status status;
@@ -291,15 +311,18 @@ void MqttTransport::Impl::deliver(bool all) {
     if (handler != nullptr) handler->on_link(true);
   }
   int delivered = 0;
+  bool urgent = false;
   for (std::size_t bytes = 0; generation == generation_ && handler != nullptr && !undelivered_.empty(); ++delivered) {
     if (!all && (delivered == kDeliveredAtOnce || bytes >= kBytesDeliveredAtOnce)) break;
     const Message message = std::move(undelivered_.front());
     undelivered_.pop_front();
     bytes += message.payload.size();
+    urgent = urgent || message.qos > 0;
     handler->on_message(message);
   }
   const bool reopened = !all && generation == generation_ && session_->take_window_reopened();
   if (reopened && handler != nullptr) handler->on_send_window();
+  if (delivered > 0 && generation == generation_ && undelivered_.empty()) rest_after(urgent);
   if (comes_up || delivered > 0 || reopened) end_turn();
 }
 

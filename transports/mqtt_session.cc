@@ -236,7 +236,8 @@ Status MqttSession::read(bool& more) {
   if (!status.is_success() || socket() < 0) return status;
   more = has_input();
   // With TLS, the library does not report a refused connection: it would wait forever.
-  if (!more && is_hung_up()) return Status::error(accepted_ ? "connection closed" : "connection refused or closed");
+  if (!more && tls_.get() != nullptr && is_hung_up())
+    return Status::error(accepted_ ? "connection closed" : "connection refused or closed");
   return status;
 }
 bool MqttSession::is_hung_up() const {

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <functional>
 #include <vector>
 
 #include "tests/unit/transports/mosquitto_child.h"
+#include "transports/read_rest.h"
 
 namespace berth {
 namespace {
@@ -149,6 +151,34 @@ TEST_F(MqttTest, DoesNotEchoToANoLocalSubscriptionButRetainsTheMessage) {
   ASSERT_TRUE(run_until([&] { return a->receiver.messages.size() == 2; }));
   EXPECT_EQ(a->receiver.messages[1].topic, "s/1");
   EXPECT_TRUE(a->receiver.messages[1].retain);
+}
+
+// The rest is longer than anything here takes; that what is sent meanwhile arrives together shows that it was kept.
+TEST_F(MqttTest, GathersDenseMessagesOfQos0) {
+  start_broker();
+  MqttOptions resting = options("a");
+  resting.read_rest = 1'000;
+  auto a = join(resting, "beat/#", 0);
+  auto b = join(options("b"));
+  const auto beat = [&](int number) { b->transport.send(message("beat/" + std::to_string(number), "x", false, 0)); };
+  const auto arrived = [&](int number) {
+    const auto is_it = [topic = "beat/" + std::to_string(number)](const Message& each) { return each.topic == topic; };
+    return run_until([&] { return std::any_of(a->receiver.messages.begin(), a->receiver.messages.end(), is_it); });
+  };
+  settle(*a);
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() - begun > ReadRest::kAwake; }));
+  beat(1);
+  ASSERT_TRUE(arrived(1));
+  beat(2);
+  ASSERT_TRUE(arrived(2)) << "dense from here on";
+  const int turns = a->turns;
+  beat(3);
+  settle(*b);
+  beat(4);
+  settle(*b);
+  ASSERT_TRUE(arrived(4));
+  EXPECT_EQ(a->turns, turns + 1) << "with the third";
 }
 
 TEST_F(MqttTest, KeepsTheRetainFlagForRetainAsPublished) {

@@ -1,0 +1,45 @@
+#include "transports/read_rest.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+using std::chrono::milliseconds;
+
+class ReadRestTest : public testing::Test {
+ protected:
+  // After so many more ms messages were delivered; the ms of the rest.
+  long after(int ms, bool urgent = false) {
+    now_ += milliseconds(ms);
+    return std::chrono::duration_cast<milliseconds>(rest_.after(now_, urgent)).count();
+  }
+  ReadRest rest_{milliseconds(10)};
+  ReadRest::Time now_;
+};
+
+TEST_F(ReadRestTest, IsOnlyBetweenMessagesThatComeDensely) {
+  EXPECT_EQ(after(0), 0) << "the first";
+  EXPECT_EQ(after(21), 0);
+  EXPECT_EQ(after(20), 10);
+  EXPECT_EQ(after(1), 10);
+  EXPECT_EQ(after(1000), 0);
+}
+
+TEST_F(ReadRestTest, IsNotWhileMessagesOfQos1Come) {
+  after(0);
+  EXPECT_EQ(after(1, true), 0);
+  EXPECT_EQ(after(1), 0) << "the next one of an exchange may follow";
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(after(10), 0);
+  EXPECT_EQ(after(10), 10);
+}
+
+TEST(ReadRest, OfNoTimeNeverIs) {
+  ReadRest rest{milliseconds(0)};
+  const ReadRest::Time now;
+  EXPECT_EQ(rest.after(now, false), ReadRest::Duration::zero());
+  EXPECT_EQ(rest.after(now, false), ReadRest::Duration::zero());
+}
+
+}  // namespace
+}  // namespace berth
