@@ -199,24 +199,20 @@ void ClassView::begin_sums(const Snapshot& snapshot) {
   const auto& kinds = snapshot.pod_kinds().all();
   for (PodKinds::Number number = 0; number < kinds.size(); ++number) {
     const PodKinds::Kind& kind = kinds[number];
-    if (kind.pods == 0 || !counts_kind(number, kind.serial, *kind.pod)) continue;
+    if (kind.pods == 0 || !verdicts_.counts(number, kind.serial, [&] { return counts_pod(*kind.pod); })) continue;
     kind.on_nodes.for_each([&](std::size_t index, std::int64_t pods) {
       sum_pods(index, *snapshot.nodes()[index]->node, *kind.pod, pods);
     });
   }
 }
 
-bool ClassView::ask_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other) {
-  if (number >= verdicts_.size()) verdicts_.resize(number + 1);
-  const bool counts = std::any_of(active_.begin(), active_.end(),
-                                  [&](const SummingPlugin* plugin) { return plugin->counts_pod(state_, pod_, other); });
-  verdicts_[number] = {serial, counts};
-  return counts;
+bool ClassView::counts_pod(const Pod& other) {
+  return std::any_of(active_.begin(), active_.end(),
+                     [&](const SummingPlugin* plugin) { return plugin->counts_pod(state_, pod_, other); });
 }
 
 void ClassView::sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods) {
-  if (index / 64 >= touched_.size()) touched_.resize(index / 64 + 1);
-  touched_[index / 64] |= std::uint64_t{1} << index % 64;
+  touched_.insert(index);
   for (SummingPlugin* plugin : active_) plugin->sum_pods(state_, pod_, node, other, pods, domains_);
 }
 
@@ -227,10 +223,7 @@ void ClassView::sum_whole(std::size_t index, const NodeInfo& node, std::int64_t 
   };
   if (times > 0) sum_node();
   for (const auto& other : node.pods) {
-    const bool counts = std::any_of(active_.begin(), active_.end(), [&](const SummingPlugin* plugin) {
-      return plugin->counts_pod(state_, pod_, *other);
-    });
-    if (counts) sum_pods(index, *node.node, *other, times);
+    if (counts_pod(*other)) sum_pods(index, *node.node, *other, times);
   }
   if (times < 0) sum_node();
 }
@@ -273,7 +266,7 @@ void ClassView::follow_replaced(const Snapshot::Change& change, const Snapshot& 
   }
   if ((flags & kObject) != 0 || active_.empty()) return;
   for (const PodKinds::Change& each : change.pods) {
-    if (!counts_kind(each.kind, each.serial, *each.pod)) continue;
+    if (!verdicts_.counts(each.kind, each.serial, [&] { return counts_pod(*each.pod); })) continue;
     sum_pods(change.index, *snapshot.nodes()[change.index]->node, *each.pod, each.pods);
   }
 }
@@ -304,7 +297,7 @@ void ClassView::follow_last(const Snapshot::Change& change) {
 void ClassView::sum_changes(std::int64_t behind, const Snapshot& snapshot) {
   for (auto change = snapshot.changes().end() - behind; change != snapshot.changes().end(); ++change) {
     for (const PodKinds::Change& each : change->pods) {
-      if (!counts_kind(each.kind, each.serial, *each.pod)) continue;
+      if (!verdicts_.counts(each.kind, each.serial, [&] { return counts_pod(*each.pod); })) continue;
       sum_pods(change->index, *snapshot.nodes()[change->index]->node, *each.pod, each.pods);
     }
   }
@@ -351,7 +344,7 @@ bool ClassView::judge_changed(std::span<const Ranks::Index> indices, const Snaps
 
 std::size_t ClassView::bytes() const {
   constexpr std::size_t kRest = 4096;  // the pod, what plugins keep in the state
-  return kRest + ranks_.bytes() + verdicts_.capacity() * sizeof(Verdict) + touched_.capacity() * 8 +
+  return kRest + ranks_.bytes() + verdicts_.bytes() + touched_.bytes() +
          (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
 }
 

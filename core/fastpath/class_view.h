@@ -24,6 +24,8 @@
 #include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/fastpath/attempt.h"
+#include "core/fastpath/index_set.h"
+#include "core/fastpath/kind_verdicts.h"
 #include "core/fastpath/object_answers.h"
 #include "core/fastpath/ranks.h"
 #include "core/fastpath/undeclared.h"
@@ -135,12 +137,7 @@ class ClassView {
   bool follow_object_answers(const Snapshot& snapshot);
   bool note_shape();
   void begin_sums(const Snapshot& snapshot);
-  // Asked once for each kind.
-  bool counts_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other) {
-    const bool is_known = number < verdicts_.size() && verdicts_[number].serial == serial;
-    return is_known ? verdicts_[number].counts : ask_kind(number, serial, other);
-  }
-  bool ask_kind(PodKinds::Number number, std::uint32_t serial, const Pod& other);
+  bool counts_pod(const Pod& other);
   void sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods);
   void sum_whole(std::size_t index, const NodeInfo& node, std::int64_t times);
   void note_object_changes(const Snapshot& snapshot);
@@ -171,12 +168,8 @@ class ClassView {
   // What the own scores of a group's nodes are, besides their ranks.
   std::int64_t beyond_ranks(Ranks::Number group) const;
   Ranks::Number group_of(std::size_t row, std::size_t index, const Snapshot& snapshot);
-  static std::int64_t domain_of(const Domains::Key& key, std::size_t index);
   bool group_all(const Snapshot& snapshot);
   bool number_groups(std::size_t count, const Snapshot& snapshot);
-  bool is_touched(std::size_t index) const {
-    return index / 64 < touched_.size() && (touched_[index / 64] >> index % 64 & 1u) != 0;
-  }
   // The status of the first plugin that rejects the node; success when none does. SummingPlugins are not asked.
   Status why_rejected(std::size_t index, const Snapshot& snapshot);
   bool tell_why(const Rows& rows, const Snapshot& snapshot);
@@ -190,12 +183,8 @@ class ClassView {
   UndeclaredPlugins undeclared_;
   std::vector<SummingPlugin*> summing_;  // declared
   std::vector<SummingPlugin*> active_;   // of those, the ones that are not idle
-  struct Verdict {
-    std::uint32_t serial = 0;  // of the kind
-    bool counts = false;
-  };
-  std::vector<Verdict> verdicts_;       // by number of a kind of pods: whether active plugins count them
-  std::vector<std::uint64_t> touched_;  // a bit by index: pods that count are, or were, there
+  KindVerdicts verdicts_;                // whether active plugins count pods of a kind
+  IndexSet touched_;                     // pods that count are, or were, there
   bool begun_ = false;
   std::string_view why_not_begun_;
   CycleState state_;  // as written by PreFilter and PreScore of declared plugins

@@ -1,6 +1,5 @@
 // How a view divides nodes into groups: those that differ in nothing but their own scores.
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +9,15 @@
 
 namespace berth {
 
+namespace {
+
+std::int64_t domain_of(const Domains::Key& key, std::size_t index) {
+  const std::int64_t number = key.number_of(index);
+  return key.per_node && number != Domains::kNone ? 0 : number;
+}
+
+}  // namespace
+
 // A node's group: its scores that are normalized later, what its own scores exceed ranks by, the domains that it is in
 // and, where pods that count are on it, its own traits.
 Ranks::Number ClassView::group_of(std::size_t row, std::size_t index, const Snapshot& snapshot) {
@@ -18,7 +26,7 @@ Ranks::Number ClassView::group_of(std::size_t row, std::size_t index, const Snap
   for (std::size_t i = 0; i < normalizing_; ++i) key.push_back(one_group_ ? 0 : scratch_.raw[i][row]);
   if (most_own_ > Ranks::kMostScore) key.push_back(scratch_.own[row] / (Ranks::kMostScore + 1));
   for (const Domains::Key& each : domains_.keys()) key.push_back(domain_of(each, index));
-  if (is_touched(index)) {
+  if (touched_.contains(index)) {
     const std::size_t without = key.size();
     for (const SummingPlugin* plugin : active_) {
       plugin->add_traits(state_, pod_, *snapshot.nodes()[index], domains_, key);
@@ -97,11 +105,6 @@ class Refinement {
 
 }  // namespace
 
-std::int64_t ClassView::domain_of(const Domains::Key& key, std::size_t index) {
-  const std::int64_t number = key.number_of(index);
-  return key.per_node && number != Domains::kNone ? 0 : number;
-}
-
 // The groups of all nodes: found column by column, and looked up once each, as there are few. False: they are too many.
 bool ClassView::group_all(const Snapshot& snapshot) {
   const std::size_t nodes = scratch_.rejects.size();
@@ -109,12 +112,9 @@ bool ClassView::group_all(const Snapshot& snapshot) {
   groups.resize(nodes);
   leave_out(scratch_.rejects.data(), nodes, groups.data());
   const auto for_each_touched = [&](auto visit) {
-    for (std::size_t word = 0; word < touched_.size(); ++word) {
-      for (std::uint64_t bits = touched_[word]; bits != 0; bits &= bits - 1) {
-        const std::size_t index = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-        if (index < nodes && scratch_.rejects[index] == 0) visit(index);
-      }
-    }
+    touched_.for_each([&](std::size_t index) {
+      if (index < nodes && scratch_.rejects[index] == 0) visit(index);
+    });
   };
   for_each_touched([&](std::size_t index) { groups[index] = Ranks::kNone; });
   Refinement refinement(groups);

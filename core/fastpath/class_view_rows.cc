@@ -158,7 +158,7 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
     // A node in a group stays there while nothing changes that tells groups apart: neither its object nor pods that
     // count.
     const bool may_keep = one_group_ || (scratch_.same_objects && groups_by_object_);
-    const auto keeps = [&](Ranks::Index index) { return may_keep && (one_group_ || !is_touched(index)); };
+    const auto keeps = [&](Ranks::Index index) { return may_keep && (one_group_ || !touched_.contains(index)); };
     ranks_.rescore(rows.indices(), scratch_.ranks, keeps, scratch_.other_rows);
     for (const std::size_t row : scratch_.other_rows) {
       const auto index = static_cast<Ranks::Index>(rows[row]);

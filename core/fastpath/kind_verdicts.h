@@ -1,0 +1,32 @@
+// KindVerdicts: whether pods of a kind (core/cache/pod_kinds.h) count for a class, asked once for each kind.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/cache/pod_kinds.h"
+
+namespace berth {
+
+class KindVerdicts {
+ public:
+  void clear() { verdicts_.clear(); }
+  // `serial`: of the kind, as numbers are given again. `ask`: bool(), called where it is not known.
+  template <class Ask>
+  bool counts(PodKinds::Number number, std::uint32_t serial, Ask ask) {
+    if (number >= verdicts_.size()) verdicts_.resize(number + 1);
+    Verdict& verdict = verdicts_[number];
+    if (verdict.serial != serial) verdict = {serial, ask()};
+    return verdict.counts;
+  }
+  std::size_t bytes() const { return verdicts_.capacity() * sizeof(Verdict); }
+
+ private:
+  struct Verdict {
+    std::uint32_t serial = 0;
+    bool counts = false;
+  };
+  std::vector<Verdict> verdicts_;  // by number
+};
+
+}  // namespace berth
