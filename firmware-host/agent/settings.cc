@@ -6,7 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <map>
+#include <filesystem>
+#include <system_error>
 
 #include "core/api/names.h"
 
@@ -31,19 +32,53 @@ std::string default_state_directory() {
   return std::string(home != nullptr ? home : "/tmp") + "/.local/state/berth-agent";
 }
 
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
+// A directory that volumes are, or lie in.
+struct Place {
+  std::string field;  // that names it
+  std::string path;
+  std::string resolved;  // where it really is: an absolute path without links, "." and ".." as far as it exists
+};
+
+// What cannot be looked at is compared by its name.
+std::string resolved(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  if (error) real = path;
+  std::string text = real.lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
 }
 
-// One directory would hold the data of two claims.
-Status check_volumes(const std::vector<LocalVolume>& volumes) {
-  std::map<std::string, std::string> names;  // by path
-  for (const LocalVolume& volume : volumes) {
-    const auto [other, first] = names.emplace(without_slashes(volume.path), volume.name);
-    if (first) continue;
-    return Status::error("volume '" + volume.name + "' (--volume): its path " + volume.path + " is that of volume '" +
-                         other->second + "' already; give each volume a directory of its own");
+bool contains(const std::string& outer, const std::string& inner) {
+  return inner.starts_with(outer.ends_with('/') ? outer : outer + "/");
+}
+
+std::vector<Place> places_of(const AgentConfig& agent) {
+  std::vector<Place> places;
+  for (const LocalVolume& volume : agent.volumes) {
+    places.push_back({"volume '" + volume.name + "' (volumes, --volume)", volume.path, resolved(volume.path)});
+  }
+  for (std::size_t i = 0; i < agent.volume_pools.size(); ++i) {
+    const std::string& root = agent.volume_pools[i].root;
+    places.push_back({"volume_pools[" + std::to_string(i) + "].root", root, resolved(root)});
+  }
+  return places;
+}
+
+// One directory would hold the data of two claims. In a directory within another's, too, whoever empties the outer one
+// removes the data of the inner: a mount in between does not keep a pod out, and what lies in a pool without a record
+// is offered to the operator for removal (MadeVolumes).
+Status check_places(const std::vector<Place>& places) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Place& one = places[i];
+      const Place& other = places[j];
+      const bool is_same = one.resolved == other.resolved;
+      if (!is_same && !contains(one.resolved, other.resolved) && !contains(other.resolved, one.resolved)) continue;
+      const std::string relation = is_same ? "is" : contains(one.resolved, other.resolved) ? "contains" : "lies in";
+      return Status::error(one.field + ": its directory " + one.path + " " + relation + " " + other.path +
+                           ", that of " + other.field + "; give each volume and pool a directory of its own");
+    }
   }
   return Status::ok();
 }
@@ -84,7 +119,7 @@ Status check_settings(const AgentSettings& settings) {
   if (settings.broker.cert_file.empty() != settings.broker.key_file.empty()) {
     return Status::error("client certificate: set --cert-file and --key-file together");
   }
-  return check_volumes(settings.agent.volumes);
+  return check_places(places_of(settings.agent));
 }
 
 Result<std::pair<std::string, std::string>> parse_label(const std::string& text) {

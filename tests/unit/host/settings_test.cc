@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -99,11 +100,29 @@ TEST(AgentSettings, RefusesWithTheExpectedForm) {
   EXPECT_NE(refusal({"--no-such-flag"}), "");
 }
 
-TEST(AgentSettings, RefusesTwoVolumesOfOneDirectory) {
-  EXPECT_EQ(
-      refusal({"--volume", "a=/srv/d:1Gi", "--volume", "b=/srv/d/:1Gi"}),
-      "volume 'b' (--volume): its path /srv/d/ is that of volume 'a' already; give each volume a directory of its own");
+std::string clash(const std::string& one, const std::string& relation, const std::string& other) {
+  return "volume 'b' (volumes, --volume): its directory " + other + " " + relation + " " + one +
+         ", that of volume 'a' (volumes, --volume); give each volume and pool a directory of its own";
+}
+
+std::string refusal_of(const std::string& one, const std::string& other) {
+  const std::string a = "a=" + one + ":1Gi";
+  const std::string b = "b=" + other + ":1Gi";
+  return refusal({"--volume", a.c_str(), "--volume", b.c_str()});
+}
+
+TEST(AgentSettings, RefusesTwoVolumesOfOneDirectoryHoweverItIsWritten) {
+  for (const char* other : {"/srv/d", "/srv/d/", "/srv/./d", "//srv///d", "/srv/e/../d/."}) {
+    EXPECT_EQ(refusal_of("/srv/d", other), clash("/srv/d", "is", other));
+  }
+  EXPECT_EQ(refusal_of("/srv/d", "/srv/d2"), "");
   EXPECT_EQ(refusal({"--volume", "a=/srv/d:1Gi", "--volume", "b=/srv/d2:1Gi", "--volume", "a=/srv/d:2Gi"}), "");
+}
+
+TEST(AgentSettings, RefusesAVolumeWithinAnother) {
+  EXPECT_EQ(refusal_of("/srv/d", "/srv/d/e"), clash("/srv/d", "lies in", "/srv/d/e"));
+  EXPECT_EQ(refusal_of("/srv/d/e", "/srv/x/../d"), clash("/srv/d/e", "contains", "/srv/x/../d"));
+  EXPECT_EQ(refusal_of("/srv/d", "/"), clash("/srv/d", "contains", "/"));
 }
 
 TEST(AgentSettings, AnswersHelpAndVersionWithText) {
@@ -132,6 +151,31 @@ TEST_F(AgentConfigFlag, TheFileOverridesTheDefaultsAndFlagsOverrideTheFile) {
   EXPECT_EQ(line->settings.state_directory, "/s");
   EXPECT_EQ(line->settings.agent.labels, (Labels{{"zone", "b"}, {"disk", "ssd"}}));
   EXPECT_EQ(line->settings.agent.capacity.at("pods").value(), 110);
+}
+
+TEST_F(AgentConfigFlag, VolumesAndPoolsAreComparedByWhereTheirLinksLead) {
+  namespace fs = std::filesystem;
+  const fs::path folder = path_ + "_disk";
+  fs::create_directories(folder / "real/pool");
+  fs::create_directory_symlink("real", folder / "link");
+  const std::string at = folder.string();
+  const auto refused = [&](const std::string& volume, const std::string& first, const std::string& second) {
+    const std::string pools = "volume_pools:\n- {class: a, root: " + first +
+                              ", capacity: 1}\n- {class: b, root: " + second + ", capacity: 1}\n";
+    return refusal({"--config", write("volumes: [{name: v, path: " + volume + ", capacity: 1}]\n" + pools)});
+  };
+  const std::string fix = "; give each volume and pool a directory of its own";
+  EXPECT_EQ(refused(at + "/v", at + "/p", at + "/q"), "");
+  EXPECT_EQ(refused(at + "/v", at + "/link/pool", at + "/real/pool"),
+            "volume_pools[1].root: its directory " + at + "/real/pool is " + at +
+                "/link/pool, that of volume_pools[0].root" + fix);
+  EXPECT_EQ(refused(at + "/link/pool", at + "/p", at + "/real/pool"),
+            "volume_pools[1].root: its directory " + at + "/real/pool is " + at +
+                "/link/pool, that of volume 'v' (volumes, --volume)" + fix);
+  EXPECT_EQ(refused(at + "/link/not-there-yet", at + "/real", at + "/p"),
+            "volume_pools[0].root: its directory " + at + "/real contains " + at +
+                "/link/not-there-yet, that of volume 'v' (volumes, --volume)" + fix);
+  fs::remove_all(folder);
 }
 
 TEST_F(AgentConfigFlag, RefusesAFileWithThePositionOfTheFault) {
