@@ -247,10 +247,14 @@ void read_pools(FieldReader& reader, AgentSettings& out) {
   if (reader.has("volume_pools")) {
     pools.clear();
     out.pool_quotas.clear();
+    out.pool_mount_points.clear();
   }
   reader.read_each("volume_pools", [&](FieldReader& item) {
     VolumePool pool;
     read_pool(item, pools, pool);
+    bool is_mount_point = false;
+    item.read_bool("mount_point", is_mount_point);
+    if (is_mount_point) out.pool_mount_points.push_back(pool.root);
     pools.push_back(std::move(pool));
     item.read_enum("quota", kQuotas, out.pool_quotas.emplace_back(PoolQuota::automatic));
   });

@@ -120,7 +120,8 @@ Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_
 // heartbeat_seconds, log.
 struct AgentSettings {
   AgentConfig agent;
-  std::vector<PoolQuota> pool_quotas;  // one for each of agent.volume_pools
+  std::vector<PoolQuota> pool_quotas;          // one for each of agent.volume_pools
+  std::vector<std::string> pool_mount_points;  // roots of pools that count only while something is mounted there
   BrokerSettings broker;
   std::string state_directory;
   Level log_level = Level::info;

@@ -121,15 +121,15 @@ Status MadeVolumes::admit(const std::vector<BoundVolume>& volumes, const std::ve
   return Status::ok();
 }
 
-// For one more volume, at its path.
+// For one more volume, at its path. Where that cannot be looked at, make() tells why: such a refusal lasts (D6), as
+// that of a disk that is missing should.
 Status MadeVolumes::check_room(const BoundVolume& volume, const VolumePool& pool) const {
   const std::string what = "volume " + volume.volume + ": ";
   if (volumes_.size() >= kMaxVolumes) {
     return Status::unschedulable(what + "this node has made " + std::to_string(kMaxVolumes) + " volumes already");
   }
   const Result<bool> free = parts_.directories->is_free(pool.root, volume.volume);
-  if (!free) return Status::unschedulable(what + free.error().message());
-  return *free ? Status::ok() : Status::unschedulable(what + not_made_here(volume.path));
+  return !free || *free ? Status::ok() : Status::unschedulable(what + not_made_here(volume.path));
 }
 
 void MadeVolumes::note_admitted(const std::vector<BoundVolume>& volumes, const Epoch& epoch) {

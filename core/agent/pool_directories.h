@@ -14,6 +14,7 @@ inline std::string not_made_here(const std::string& path) {
   return path + " is there already and not an empty directory, and this device has not made it: move it away";
 }
 
+// While nothing is mounted at a root that demands it, all of them fail, and list() finds nothing.
 class PoolDirectories {
  public:
   virtual ~PoolDirectories() = default;

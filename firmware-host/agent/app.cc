@@ -141,12 +141,14 @@ class AgentApp {
     for (const LocalVolume& volume : settings_.agent.volumes) {
       if (volume.mount_point) config.mount_points.push_back(volume.path);
     }
+    const std::vector<std::string>& roots = settings_.pool_mount_points;
+    config.mount_points.insert(config.mount_points.end(), roots.begin(), roots.end());
     runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
     output_.emplace(state_->file("output"), state_->file("pods"), OutputFiles::Limits{}, log_);
     settings_.agent.output = &*output_;
     settings_.agent.pool_directories = &pools_;
     for (const Status& opened :
-         {runtime_->open(), output_->open(), pools_.open(settings_.agent.volume_pools, settings_.pool_quotas)}) {
+         {runtime_->open(), output_->open(), pools_.open(settings_.agent.volume_pools, settings_.pool_quotas, roots)}) {
       if (!opened.is_success()) return fail(kExitMachine, "cannot start", opened);
     }
     return kExitOk;

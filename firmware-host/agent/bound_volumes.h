@@ -12,12 +12,13 @@ namespace berth {
 
 // What the node demands of them.
 struct VolumeDemands {
-  std::string node;                       // named in errors
-  std::vector<std::string> mount_points;  // paths of local volumes that count only while something is mounted there
+  std::string node;  // named in errors
+  // Paths of local volumes, and roots of pools, that count only while something is mounted there.
+  std::vector<std::string> mount_points;
 };
 
 // The error names the volume and the fix; pending: it cannot be told now. Without `with_new`, those that this node is
-// still to make are left out.
+// still to make may be missing, but not the disk of their pool.
 Status find_volumes(const std::vector<BoundVolume>& volumes, const VolumeDemands& demands, bool with_new = true);
 
 }  // namespace berth

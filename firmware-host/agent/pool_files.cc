@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "firmware-host/agent/mount_table.h"
 #include "firmware-host/agent/volume_limits.h"
 
 namespace berth {
@@ -45,6 +46,22 @@ Status failed(const std::string& path) { return Status::error(path + ": " + std:
 
 Descriptor open_root(const std::string& root) {
   return Descriptor(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// The root of a pool that is in use. Where something must be mounted it is looked for after the root was opened, and
+// the descriptor compared: a disk that comes or goes meanwhile is another directory, and one that is open cannot go.
+Result<Descriptor> open_pool(const std::string& root, const std::set<std::string>& mount_points) {
+  Descriptor directory = open_root(root);
+  if (!directory) return failed("pool " + root);
+  if (!mount_points.contains(root)) return directory;
+  const Result<bool> mounted = is_mount_point(root);
+  if (!mounted) return Status::error("pool " + mounted.error().message());
+  struct stat opened{};
+  struct stat now{};
+  if (fstat(directory.get(), &opened) != 0 || stat(root.c_str(), &now) != 0) return failed("pool " + root);
+  if (*mounted && opened.st_dev == now.st_dev && opened.st_ino == now.st_ino) return directory;
+  return Status::error("pool " + root +
+                       ": nothing is mounted there, which its mount_point: true demands: mount the disk");
 }
 
 Descriptor open_below(int parent, const char* name) {
@@ -138,34 +155,50 @@ Status PoolFiles::check_quota(int root) {
   return *project == 0 ? Status::ok() : Status::error("it is in project " + std::to_string(*project) + " already");
 }
 
-Status PoolFiles::open(std::vector<VolumePool>& pools, const std::vector<PoolQuota>& wanted) {
+Status PoolFiles::open(std::vector<VolumePool>& pools, const std::vector<PoolQuota>& wanted,
+                       const std::vector<std::string>& mount_points) {
+  mount_points_ = {mount_points.begin(), mount_points.end()};
   for (std::size_t i = 0; i < pools.size(); ++i) {
     const std::string setting = "volume_pools[" + std::to_string(i) + "].";
     const std::string& root = pools[i].root;
-    const Descriptor directory = open_root(root);
-    if (!directory) {
+    if (const Descriptor directory = open_root(root); !directory) {
       return Status::error(setting + "root: " + root + ": " + std::strerror(errno) +
                            "; make the directory, or mount the disk that has it");
     }
-    if (wanted.at(i) == PoolQuota::off) continue;
-    const Status usable = check_quota(directory.get());
-    pools[i].is_limited = usable.is_success();
-    if (usable.is_success()) {
-      limited_.insert(root);
+    if (wanted.at(i) != PoolQuota::off) undecided_[root] = wanted.at(i);
+    const Result<Descriptor> pool = open_pool(root, mount_points_);
+    if (!pool) {
+      log_.write(Level::warn, "no volume is made in this pool now", {{"why", pool.error().message()}});
       continue;
     }
-    if (wanted.at(i) == PoolQuota::required) {
-      return Status::error(setting + "quota: required, but what pods write to " + root +
-                           " cannot be limited: " + usable.message());
-    }
-    log_.write(Level::info, "what pods write to this pool is not limited", {{"root", root}, {"why", usable.message()}});
+    const Result<bool> limited = is_limited(root, pool->get());
+    if (!limited) return Status::error(setting + limited.error().message());
+    pools[i].is_limited = *limited;
   }
   return Status::ok();
 }
 
+// Found out when the pool is used first, since its disk may be mounted after the start.
+Result<bool> PoolFiles::is_limited(const std::string& root, int directory) {
+  const auto undecided = undecided_.find(root);
+  if (undecided == undecided_.end()) return limited_.contains(root);
+  const Status usable = check_quota(directory);
+  if (!usable.is_success() && undecided->second == PoolQuota::required) {
+    return Status::error("quota: required, but what pods write to " + root + " cannot be limited: " + usable.message());
+  }
+  undecided_.erase(undecided);
+  if (usable.is_success()) {
+    limited_.insert(root);
+  } else {
+    log_.write(Level::info, "what pods write to this pool is not limited", {{"root", root}, {"why", usable.message()}});
+  }
+  return usable.is_success();
+}
+
 std::vector<std::string> PoolFiles::list(const std::string& root) {
   std::vector<std::string> names;
-  const Directory entries(opendir(root.c_str()));
+  const Result<Descriptor> pool = open_pool(root, mount_points_);
+  const Directory entries = pool ? entries_of(pool->get()) : nullptr;
   if (!entries) return names;
   while (const char* name = next_name(entries)) {
     struct stat found{};
@@ -190,9 +223,9 @@ Status PoolFiles::take_empty(int root, const std::string& path, const char* volu
 }
 
 Result<bool> PoolFiles::is_free(const std::string& root, const std::string& volume) {
-  const Descriptor parent = open_root(root);
-  if (!parent) return failed("pool " + root);
-  const Descriptor directory = open_below(parent.get(), volume.c_str());
+  const Result<Descriptor> parent = open_pool(root, mount_points_);
+  if (!parent) return parent.error();
+  const Descriptor directory = open_below(parent->get(), volume.c_str());
   if (directory) return is_empty(directory.get());
   if (errno == ENOENT) return true;
   return errno == ENOTDIR || errno == ELOOP ? Result<bool>(false) : failed(root + "/" + volume);
@@ -200,22 +233,27 @@ Result<bool> PoolFiles::is_free(const std::string& root, const std::string& volu
 
 Status PoolFiles::make(const std::string& root, const std::string& volume, std::int64_t bytes) {
   const std::string path = root + "/" + volume;
-  const Descriptor directory = open_root(root);
-  if (!directory) return failed("pool " + root);
-  if (mkdirat(directory.get(), volume.c_str(), kMode) != 0 && errno != EEXIST) return failed(path);
-  if (Status taken = take_empty(directory.get(), path, volume.c_str(), limited_.contains(root)); !taken.is_success()) {
+  const Result<Descriptor> directory = open_pool(root, mount_points_);
+  if (!directory) return directory.error();
+  const Result<bool> limited = is_limited(root, directory->get());
+  if (!limited) return limited.error();
+  if (mkdirat(directory->get(), volume.c_str(), kMode) != 0 && errno != EEXIST) return failed(path);
+  if (Status taken = take_empty(directory->get(), path, volume.c_str(), *limited); !taken.is_success()) {
     return taken;
   }
-  if (Status synced = sync(directory, root); !synced.is_success()) return synced;
+  if (Status synced = sync(*directory, root); !synced.is_success()) return synced;
   return limit(root, volume, bytes);
 }
 
 Status PoolFiles::limit(const std::string& root, const std::string& volume, std::int64_t bytes) {
-  if (!limited_.contains(root)) return Status::ok();
+  if (!limited_.contains(root) && !undecided_.contains(root)) return Status::ok();
   const std::string path = root + "/" + volume;
-  const Descriptor parent = open_root(root);
-  if (!parent) return failed("pool " + root);
-  const Descriptor directory = open_below(parent.get(), volume.c_str());
+  const Result<Descriptor> parent = open_pool(root, mount_points_);
+  if (!parent) return parent.error();
+  if (const Result<bool> limited = is_limited(root, parent->get()); !limited || !*limited) {
+    return limited ? Status::ok() : limited.error();
+  }
+  const Descriptor directory = open_below(parent->get(), volume.c_str());
   if (!directory) return errno == ENOENT ? Status::ok() : failed(path);
   const Result<bool> has_one = has_project(quotas_, directory.get());
   if (!has_one) return Status::error(path + ": " + has_one.error().message());
@@ -223,7 +261,7 @@ Status PoolFiles::limit(const std::string& root, const std::string& volume, std:
     return Status::error(path + " has data from before its pool was limited");
   }
   if (!*has_one) {
-    if (Status taken = take_empty(parent.get(), path, volume.c_str(), true); !taken.is_success()) return taken;
+    if (Status taken = take_empty(parent->get(), path, volume.c_str(), true); !taken.is_success()) return taken;
   }
   const Status limited = limit_project(quotas_, directory.get(), bytes);
   return limited.is_success() ? limited : Status::error(path + ": " + limited.message());
@@ -240,18 +278,18 @@ Status PoolFiles::end_limit_of(int root, const std::string& volume) {
 }
 
 Result<bool> PoolFiles::remove(const std::string& root, const std::string& volume, int entries) {
-  const Descriptor directory = open_root(root);
-  if (!directory) return failed("pool " + root);
+  const Result<Descriptor> directory = open_pool(root, mount_points_);
+  if (!directory) return directory.error();
   struct stat found{};
-  if (fstat(directory.get(), &found) != 0) return failed("pool " + root);
-  if (Status ended = end_limit_of(directory.get(), volume); !ended.is_success()) {
+  if (fstat(directory->get(), &found) != 0) return failed("pool " + root);
+  if (Status ended = end_limit_of(directory->get(), volume); !ended.is_success()) {
     return Status::error(root + "/" + volume + ": " + ended.message());
   }
   Removal removal(found.st_dev, entries);
-  const Result<bool> gone = removal.remove(directory.get(), volume.c_str(), 0);
+  const Result<bool> gone = removal.remove(directory->get(), volume.c_str(), 0);
   if (!gone) return Status::error(root + "/" + volume + ": " + gone.error().message());
   if (!*gone) return false;
-  if (Status synced = sync(directory, root); !synced.is_success()) return synced;
+  if (Status synced = sync(*directory, root); !synced.is_success()) return synced;
   return true;
 }
 

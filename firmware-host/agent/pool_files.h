@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,8 +22,10 @@ class PoolFiles final : public PoolDirectories {
   PoolFiles(ProjectQuotas& quotas, Log& log) : quotas_(quotas), log_(log) {}
 
   // Checks that the roots are there, and nothing but a directory, and finds out which pools are limited. `wanted`: one
-  // for each pool. The error names the setting.
-  Status open(std::vector<VolumePool>& pools, const std::vector<PoolQuota>& wanted);
+  // for each pool. `mount_points`: the roots that count only while something is mounted there; nothing needs to be yet.
+  // The error names the setting.
+  Status open(std::vector<VolumePool>& pools, const std::vector<PoolQuota>& wanted,
+              const std::vector<std::string>& mount_points = {});
 
   Status make(const std::string& root, const std::string& volume, std::int64_t bytes) override;
   Result<bool> is_free(const std::string& root, const std::string& volume) override;
@@ -33,12 +36,15 @@ class PoolFiles final : public PoolDirectories {
 
  private:
   Status check_quota(int root);
+  Result<bool> is_limited(const std::string& root, int directory);
   Status take_empty(int root, const std::string& path, const char* volume, bool is_limited);
   Status end_limit_of(int root, const std::string& volume);
 
   ProjectQuotas& quotas_;
   Log& log_;
-  std::set<std::string> limited_;  // the roots of pools whose volumes are limited
+  std::set<std::string> limited_;               // the roots of pools whose volumes are limited
+  std::map<std::string, PoolQuota> undecided_;  // those whose disk has not been seen yet
+  std::set<std::string> mount_points_;
 };
 
 }  // namespace berth

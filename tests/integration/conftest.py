@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import broker as broker_module  # noqa: E402
 import ports  # noqa: E402
 import programs  # noqa: E402
+from disk import Disk  # noqa: E402
 from fleet import EmbeddedFleet, Fleet  # noqa: E402
 from mqtt_proxy import MqttProxy  # noqa: E402
 
@@ -89,6 +90,16 @@ def fleet(tmp_path, broker):
     yield running
     running.stop()
     assert running.wrong_messages() == []
+
+
+@pytest.fixture
+def disk(fleet, tmp_path):
+    """One that is mounted, until the fleet is stopped."""
+    disk = Disk(tmp_path / "disk")
+    disk.mount()
+    yield disk
+    fleet.stop()
+    disk.close()
 
 
 @pytest.fixture

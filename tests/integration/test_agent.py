@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 
 import pytest
 from fleet import Fleet
@@ -310,34 +309,6 @@ def test_a_volume_whose_disk_is_not_mounted_is_refused(fleet, gateway, tmp_path)
     assert f"nothing is mounted at {tmp_path}/disk on node n1" in reason
 
 
-class Disk:
-    """A directory at which a file system can be mounted."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir()
-
-    def mount(self):
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "berth-test", self.folder], capture_output=True,
-                                 text=True, check=False)
-        if mounted.returncode:
-            pytest.skip(f"cannot mount a file system here: {mounted.stderr.strip()}")
-
-    def unmount(self):
-        subprocess.run(["umount", self.folder], check=True)
-
-
-@pytest.fixture
-def disk(fleet, tmp_path):
-    """A mounted one, which is unmounted at the end if it still is."""
-    disk = Disk(tmp_path / "disk")
-    disk.mount()
-    yield disk
-    fleet.stop()
-    if disk.folder.is_mount():
-        subprocess.run(["umount", "--lazy", disk.folder], check=True)
-
-
 def test_a_container_that_crashed_with_its_disk_waits_until_it_is_mounted(fleet, gateway, tmp_path, disk):
     config = tmp_path / "agent.yaml"
     config.write_text(f"volumes: [{{name: data, path: {disk.folder}, capacity: 1Gi, mount_point: true}}]\n", "utf-8")
@@ -356,7 +327,7 @@ def test_a_container_that_crashed_with_its_disk_waits_until_it_is_mounted(fleet,
     assert status["phase"] == "Pending" and status["containerStatuses"][0]["restartCount"] == 1
     assert not runs.exists(), "nothing was written below the mount point"
     disk.mount()
-    wait_until(runs.exists, "the second run, on the disk")
+    wait_until(lambda: runs.read_text("utf-8") == "run\nrun\n", "the second run, on the disk")
     assert "reason" not in gateway.wait_phase("web", "Running")
 
 

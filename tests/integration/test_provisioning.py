@@ -132,6 +132,32 @@ def test_an_agent_does_not_start_with_a_pool_whose_root_is_missing(fleet, tmp_pa
     assert f"volume_pools[0].root: {tmp_path / 'missing'}: No such file or directory" in agent.output()
 
 
+def test_a_pool_without_its_disk_makes_no_volume_and_removes_none(fleet, tmp_path, disk):
+    disk.unmount()
+    fleet.start_gateway()
+    config = tmp_path / "n1.yaml"
+    config.write_text(json.dumps({"volume_pools": [
+        {"class": "fast", "root": str(disk.folder), "capacity": "1Gi", "mount_point": True}]}), encoding="utf-8")
+    agent = fleet.start_agent("n1", extra=["--config", config])
+    fleet.wait_node("n1")
+    fleet.apply(local_class(), claim("data", storage_class="fast"), writing_pod("web", "data"))
+    fleet.wait_pending("web", f"pool {disk.folder}: nothing is mounted there")
+    assert list(disk.folder.iterdir()) == []
+    disk.mount()
+    fleet.wait_running("web", node="n1")  # the device says that it is (D6)
+    name = volume_of(fleet, "data")
+    wait_until(lambda: (disk.folder / name / "file").exists(), "what the pod writes")
+    fleet.delete("pod", "web")
+    fleet.wait_gone("web")
+    disk.unmount()
+    fleet.delete("persistentvolumeclaim", "data")
+    wait_until(lambda: "volume not removed yet" in agent.output(), "the removal that cannot be")
+    assert phase_of(fleet, name) == "Released" and (disk.content / name / "file").exists()
+    disk.mount()
+    wait_until(lambda: phase_of(fleet, name) is None, "the removal of the volume")
+    assert list(disk.content.iterdir()) == []
+
+
 @pytest.mark.parametrize("victim", ["berthd", "n1"])
 def test_kills_leave_no_directory_without_a_volume_and_no_volume_without_a_directory(fleet, tmp_path, victim):
     fleet.start_gateway()

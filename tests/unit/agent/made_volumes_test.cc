@@ -162,6 +162,20 @@ TEST_F(AgentVolumes, SomebodysDataAtThePathOfAVolumeIsRefusedWithoutAWriteAndTol
   EXPECT_EQ(take_calls(), (Texts{"make /pool/pvc-1", "prepare u2/1.10"}));
 }
 
+TEST_F(AgentVolumes, APoolWhoseDiskIsNotMountedRefusesForAsLongAsThatLasts) {
+  boot();
+  directories.error = directories.unreadable = "pool /pool: nothing is mounted there";
+  runtime.refuses[manifest("u1", "1Mi")] = Status::error("volume pvc-1: nothing is mounted at /pool");
+  pre_bind(volume());
+  const std::vector<Answer> answers = take_answers();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].reason, "cannot prepare: volume pvc-1: pool /pool: nothing is mounted there");
+  EXPECT_NE(answers[0].refusals, "") << "D6";
+  delete_volume("pvc-1", 9, false);
+  EXPECT_EQ(take_answers().size(), 0u) << "who can tell what lies there";
+  EXPECT_NE(record(), "");
+}
+
 // The record is durable before the directory is made, so that it proves nothing of what lies there.
 TEST_F(AgentVolumes, SomebodysDataIsNotRemovedWithAVolumeThatWasRecordedAndNeverUsed) {
   boot();

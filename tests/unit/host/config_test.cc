@@ -211,7 +211,7 @@ capacity: {cpu: 500m, memory: 1.5Gi, example.com/cam: 2}
 volumes:
 - {name: data, path: /srv/data, capacity: 10Gi}
 - {name: fast, path: /srv/fast, capacity: 1Gi, storage_class: nvme, mount_point: true}
-volume_pools: [{class: fast, root: /srv/pool, capacity: 8Gi}, {class: slow, root: /srv/slow, capacity: 1Gi, quota: required}]
+volume_pools: [{class: fast, root: /srv/pool, capacity: 8Gi, mount_point: true}, {class: slow, root: /srv/slow, capacity: 1Gi, quota: required}]
 heartbeat_seconds: 10
 log: {level: warn}
 )",
@@ -229,6 +229,7 @@ log: {level: warn}
   EXPECT_EQ(agent.volume_pools, (std::vector<VolumePool>{{"fast", "/srv/pool", *Quantity::parse("8Gi")},
                                                          {"slow", "/srv/slow", *Quantity::parse("1Gi")}}));
   EXPECT_EQ(settings->pool_quotas, (std::vector<PoolQuota>{PoolQuota::automatic, PoolQuota::required}));
+  EXPECT_EQ(settings->pool_mount_points, std::vector<std::string>{"/srv/pool"});
   EXPECT_EQ(agent.capacity.at("cpu").milli_value(), 500);
   EXPECT_EQ(agent.capacity.at("memory").value(), 1610612736);
   EXPECT_EQ(agent.capacity.at("pods").value(), 110);

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+
+#include "firmware-host/agent/mount_table.h"
 
 namespace berth {
 namespace {
@@ -132,12 +136,58 @@ TEST_F(PoolFilesTest, WhereNothingCanBeLimitedThePoolSaysSo) {
   ASSERT_TRUE(pools_.open(pools, {PoolQuota::automatic}).is_success());
   EXPECT_EQ(log_.events, std::vector<std::string>{"what pods write to this pool is not limited"});
   EXPECT_FALSE(pools[0].is_limited);
+  ASSERT_TRUE(pools_.make(root_, "pvc-1", 1 << 20).is_success());
+  EXPECT_TRUE(pools_.limit(root_, "pvc-1", 1 << 20).is_success());
   const std::string error = pools_.open(pools, {PoolQuota::required}).message();
   EXPECT_TRUE(error.starts_with("volume_pools[0].quota: required, but what pods write to " + root_ +
                                 " cannot be limited: its file system holds projects to no limits; mount it with"))
       << error;
-  ASSERT_TRUE(pools_.make(root_, "pvc-1", 1 << 20).is_success());
-  EXPECT_TRUE(pools_.limit(root_, "pvc-1", 1 << 20).is_success());
+}
+
+TEST_F(PoolFilesTest, NothingIsMadeFoundOrRemovedBelowAMountPointWithoutItsDisk) {
+  std::vector<VolumePool> pools = {{"a", root_, Quantity(1)}};
+  ASSERT_TRUE(pools_.open(pools, {PoolQuota::automatic}, {root_}).is_success());
+  EXPECT_EQ(log_.events, std::vector<std::string>{"no volume is made in this pool now"});
+  const std::string why =
+      "pool " + root_ + ": nothing is mounted there, which its mount_point: true demands: mount the disk";
+  EXPECT_EQ(pools_.make(root_, "pvc-1", 1).message(), why);
+  EXPECT_FALSE(fs::exists(root_ + "/pvc-1"));
+  EXPECT_EQ(pools_.is_free(root_, "pvc-1").error().message(), why);
+  EXPECT_EQ(pools_.limit(root_, "pvc-1", 1).message(), why);
+  EXPECT_EQ(pools_.remove(root_, "pvc-1", 10).error().message(), why) << "it is on the disk";
+  fs::create_directory(root_ + "/pvc-2");
+  EXPECT_EQ(pools_.list(root_), std::vector<std::string>());
+}
+
+// A link to what is mounted is a disk that can be taken away.
+TEST_F(PoolFilesTest, APoolIsUsedOnceItsDiskIsMountedAndNotWhenItIsGone) {
+  const std::string shared = "/dev/shm";
+  if (!is_mount_point(shared).value_or(false)) GTEST_SKIP() << "nothing is mounted at " << shared;
+  const std::string volume = "berth-" + std::to_string(getpid());
+  std::vector<VolumePool> pools = {{"a", root_, Quantity(1)}};
+  ASSERT_TRUE(pools_.open(pools, {PoolQuota::automatic}, {root_}).is_success());
+  fs::remove(root_);
+  fs::create_directory_symlink(shared, root_);
+  EXPECT_TRUE(pools_.make(root_, volume, 1).is_success());
+  EXPECT_EQ(log_.events.back(), "what pods write to this pool is not limited") << "found out when it was used first";
+  const std::vector<std::string> found = pools_.list(root_);
+  EXPECT_EQ(std::count(found.begin(), found.end(), volume), 1);
+  fs::remove(root_);
+  fs::create_directory(root_);
+  EXPECT_FALSE(pools_.remove(root_, volume, 10).has_value());
+  fs::remove(root_);
+  fs::create_directory_symlink(shared, root_);
+  EXPECT_TRUE(*pools_.remove(root_, volume, 10));
+  EXPECT_FALSE(fs::exists(shared + "/" + volume));
+}
+
+TEST_F(PoolFilesTest, ADiskThatIsMountedLaterMustHaveTheQuotaThatIsRequired) {
+  std::vector<VolumePool> pools = {{"a", root_, Quantity(1)}};
+  ASSERT_TRUE(pools_.open(pools, {PoolQuota::required}, {root_}).is_success());
+  fs::remove(root_);
+  fs::create_directory_symlink("/proc", root_);
+  const std::string error = pools_.make(root_, "pvc-1", 1).message();
+  EXPECT_TRUE(error.starts_with("quota: required, but what pods write to " + root_ + " cannot be limited: ")) << error;
 }
 
 }  // namespace

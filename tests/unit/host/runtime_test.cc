@@ -275,6 +275,24 @@ TEST_F(RuntimeTest, APodRunsAsLongAsOneOfItsContainersDoes) {
   EXPECT_NE(container(delayed, 1).find("state")->find("running"), nullptr);
 }
 
+// With an error, which lasts: the device says when it is over (D6).
+TEST_F(RuntimeTest, RefusesAPodWhosePoolHasNoDiskThoughItsVolumeIsStillToBeMade) {
+  const std::string pool = root_ + "/pool";
+  fs::create_directory(pool);
+  mount_points_ = {pool};
+  open_runtime();
+  BoundVolume volume{"default/c", "pvc-1", pool + "/pvc-1"};
+  volume.make = VolumeToMake{"fast", 1};
+  const std::string manifest = with_volumes(pod("true"));
+  const Status refused = runtime_->check(manifest, {volume});
+  EXPECT_EQ(refused.code(), Code::error);
+  EXPECT_EQ(refused.message(), "volume pvc-1: nothing is mounted at " + pool + " on node " + node_ +
+                                   ", which its pool's mount_point: true demands: mount the disk");
+  fs::remove(pool);
+  fs::create_directory_symlink("/proc", pool);
+  EXPECT_TRUE(runtime_->check(manifest, {volume}).is_success());
+}
+
 TEST_F(RuntimeTest, StartsAPodOnceTheDirectoryOfItsVolumeIsBack) {
   const std::string path = root_ + "/pv1";
   fs::create_directory(path);
