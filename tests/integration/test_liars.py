@@ -87,10 +87,10 @@ def test_a_device_that_lists_slots_nobody_gave_under_ever_new_incarnations_fills
         assert not store.records("release")
 
 
-def broker_memory(fleet):
-    """Resident memory of the embedded broker, in bytes."""
+def broker_memory(fleet, figure="VmRSS"):
+    """Resident memory of the embedded broker, in bytes. VmHWM: the most it has been."""
     status = Path(f"/proc/{fleet.broker_pid()}/status").read_text(encoding="utf-8")
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) << 10
+    return int(re.search(figure + r":\s+(\d+) kB", status).group(1)) << 10
 
 
 def test_a_device_that_leaves_statuses_behind_fills_no_broker(embedded):
@@ -99,6 +99,7 @@ def test_a_device_that_leaves_statuses_behind_fills_no_broker(embedded):
     with embedded.config.open("a", encoding="utf-8") as config:
         config.write(f"embedded_broker: {{memory_limit_bytes: {limit}}}\n")
     embedded.start("n1", "n2")
+    wait_until(lambda: re.search("^ready +yes$", embedded.ctl("status").stdout, re.M), "the end of adopt mode, which sweeps nothing")
     start = broker_memory(embedded)
     liar = embedded.client("n2", client_id="x")  # ends the session of the agent of n2: it is this device that lies
     embedded.kill("n2")
@@ -106,11 +107,11 @@ def test_a_device_that_leaves_statuses_behind_fills_no_broker(embedded):
     for number in range(3000):
         liar.paho.publish(embedded.topic(f"nodes/n2/pods/junk/x{number}"), junk, 1, retain=True)
     wait_until(lambda: "status_bytes" in (condition(embedded, "n2", "Quarantined") or ""), "the quarantine of n2", 240)
-    flooded = broker_memory(embedded)
-    assert start * 4 < flooded < limit * 1.5
     embedded.apply(pod("web"))
     embedded.wait_running("web", node="n1")
     wait_until(lambda: len(liar.acked) >= 3000, "the end of the flood", 240)
+    flooded = broker_memory(embedded, "VmHWM")  # how much of the flood is there at once depends on who is faster
+    assert start * 2 < flooded < limit * 1.5
     wait_until(lambda: broker_memory(embedded) < start + (flooded - start) / 3, "the broker's memory to be given back", 240)
     liar.close()
 
