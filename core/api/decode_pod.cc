@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "core/api/decode_parts.h"
@@ -134,52 +135,30 @@ void read_containers(FieldReader& spec, Pod& pod) {
 }
 
 void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& out) {
-  static constexpr std::string_view kCarried[]{"configMap", "downwardAPI", "emptyDir", "hostPath",
-                                               "image",     "projected",   "secret"};
-  static constexpr std::string_view kNotMounted[]{"awsElasticBlockStore",
-                                                  "azureDisk",
-                                                  "azureFile",
-                                                  "cephfs",
-                                                  "cinder",
-                                                  "csi",
-                                                  "fc",
-                                                  "flexVolume",
-                                                  "flocker",
-                                                  "gcePersistentDisk",
-                                                  "gitRepo",
-                                                  "glusterfs",
-                                                  "iscsi",
-                                                  "nfs",
-                                                  "photonPersistentDisk",
-                                                  "portworxVolume",
-                                                  "quobyte",
-                                                  "rbd",
-                                                  "scaleIO",
-                                                  "storageos",
-                                                  "vsphereVolume"};
+  // berth-agent mounts these; some by their features. Another device may know others.
+  static constexpr std::array<std::string_view, 8> kMounted{
+      "configMap", "downwardAPI", "emptyDir", "ephemeral", "hostPath", "persistentVolumeClaim", "projected", "secret"};
   if (reader.require("name", kDnsLabelForm) && reader.read_checked("name", out.name, is_dns_label, kDnsLabelForm) &&
       !names.insert(out.name).second) {
     reader.rule("name", "another volume of the pod is called " + out.name + "; give each its own name");
   }
-  int sources = 0;
-  sources += reader.read_object("persistentVolumeClaim", [&](FieldReader& claim) {
+  reader.read_object("persistentVolumeClaim", [&](FieldReader& claim) {
     if (claim.require("claimName", kNameForm)) {
       claim.read_checked("claimName", out.claim_name, is_valid_name, kNameForm);
     }
   });
   out.ephemeral = reader.read_object("ephemeral", [](FieldReader&) {});
-  sources += out.ephemeral;
   decode::read_disk_sources(reader, out.disk);
-  for (std::string_view key : kCarried) sources += reader.has(key);
-  std::string not_mounted;
-  for (std::string_view key : kNotMounted) {
-    if (!reader.has(key)) continue;
+  int sources = 0;
+  std::string_view not_mounted;
+  for (std::string_view source : kVolumeSources) {
+    if (!reader.has(source)) continue;
     ++sources;
-    not_mounted = key;
+    if (std::find(kMounted.begin(), kMounted.end(), source) == kMounted.end()) not_mounted = source;
   }
   if (!not_mounted.empty()) {
-    reader.warn(not_mounted,
-                "berth-agent does not mount it; only devices that name the feature volumes/" + not_mounted + " do");
+    reader.warn(not_mounted, "berth-agent does not mount it; only devices that name the feature volumes/" +
+                                 std::string(not_mounted) + " do");
   }
   if (sources > 1) {
     reader.findings().rule(reader.path(), "expected one volume source, got " + std::to_string(sources) + "; keep one");

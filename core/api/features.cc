@@ -9,37 +9,6 @@ namespace berth {
 
 namespace {
 
-// core/v1 VolumeSource
-constexpr std::array<std::string_view, 30> kVolumeSources{"awsElasticBlockStore",
-                                                          "azureDisk",
-                                                          "azureFile",
-                                                          "cephfs",
-                                                          "cinder",
-                                                          "configMap",
-                                                          "csi",
-                                                          "downwardAPI",
-                                                          "emptyDir",
-                                                          "ephemeral",
-                                                          "fc",
-                                                          "flexVolume",
-                                                          "flocker",
-                                                          "gcePersistentDisk",
-                                                          "gitRepo",
-                                                          "glusterfs",
-                                                          "hostPath",
-                                                          "image",
-                                                          "iscsi",
-                                                          "nfs",
-                                                          "persistentVolumeClaim",
-                                                          "photonPersistentDisk",
-                                                          "portworxVolume",
-                                                          "projected",
-                                                          "quobyte",
-                                                          "rbd",
-                                                          "scaleIO",
-                                                          "secret",
-                                                          "storageos",
-                                                          "vsphereVolume"};
 // core/v1 validation, validEnvDownwardAPIFieldPathExpressions
 constexpr std::array<std::string_view, 4> kPlainFields{"metadata.name", "metadata.namespace", "metadata.uid",
                                                        "spec.nodeName"};

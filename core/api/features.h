@@ -16,6 +16,7 @@
 // taken for one that cannot.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -35,9 +36,41 @@ struct Need {
 inline constexpr std::size_t kMaxFeatures = 64;       // of a node
 inline constexpr std::size_t kMaxFeatureBytes = 128;  // of a name
 
+// Members of spec.volumes[] that name the source of a volume (core/v1 VolumeSource).
+inline constexpr std::array<std::string_view, 30> kVolumeSources{"awsElasticBlockStore",
+                                                                 "azureDisk",
+                                                                 "azureFile",
+                                                                 "cephfs",
+                                                                 "cinder",
+                                                                 "configMap",
+                                                                 "csi",
+                                                                 "downwardAPI",
+                                                                 "emptyDir",
+                                                                 "ephemeral",
+                                                                 "fc",
+                                                                 "flexVolume",
+                                                                 "flocker",
+                                                                 "gcePersistentDisk",
+                                                                 "gitRepo",
+                                                                 "glusterfs",
+                                                                 "hostPath",
+                                                                 "image",
+                                                                 "iscsi",
+                                                                 "nfs",
+                                                                 "persistentVolumeClaim",
+                                                                 "photonPersistentDisk",
+                                                                 "portworxVolume",
+                                                                 "projected",
+                                                                 "quobyte",
+                                                                 "rbd",
+                                                                 "scaleIO",
+                                                                 "secret",
+                                                                 "storageos",
+                                                                 "vsphereVolume"};
+
 // Letters, digits, '-', '.', '_' and '/', at most kMaxFeatureBytes.
 bool is_feature_name(std::string_view name);
-// A member of spec.volumes[] that names the source of a volume.
+// One of kVolumeSources.
 bool is_volume_source(std::string_view member);
 // What any device can put into the environment by valueFrom.fieldRef.fieldPath.
 bool is_plain_field(std::string_view path);

@@ -359,6 +359,11 @@ TEST(DecodePod, WarnsAboutUnsupportedFields) {
       warnings_of(pod_with(R"("volumes":[{"name":"i","iscsi":{"iqn":"iqn.a","targetPortal":"x","lun":0}}])")),
       Texts{"spec.volumes[0].iscsi: berth-agent does not mount it; only devices that name the feature volumes/iscsi "
             "do"});
+  EXPECT_EQ(
+      warnings_of(
+          pod_with(R"("volumes":[{"name":"i","image":{"reference":"a:1"}},{"name":"h","hostPath":{"path":"/x"}}])")),
+      Texts{
+          "spec.volumes[0].image: berth-agent does not mount it; only devices that name the feature volumes/image do"});
   EXPECT_EQ(warnings_of(pod_with(R"("topologySpreadConstraints":[],"affinity":{"podAffinity":{}})")), Texts{});
 }
 
