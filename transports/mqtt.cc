@@ -75,7 +75,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void wait();
   void wait_for(asio::posix::stream_descriptor::wait_type type, bool& waiting, Ready ready);
   void wait_for_tick();
-  void rest_after(bool urgent);
+  void rest_after(bool urgent, std::size_t bytes);
   void on_readable();
   void on_writable();
   // After a call of the session: handles its status, delivers incoming messages, waits for the socket again.
@@ -266,9 +266,9 @@ void MqttTransport::Impl::wait_for_tick() {
   }));
 }
 
-void MqttTransport::Impl::rest_after(bool urgent) {
+void MqttTransport::Impl::rest_after(bool urgent, std::size_t bytes) {
   if (options_.read_rest == 0 || read_waiting_) return;
-  const ReadRest::Duration rest = read_rest_.after(std::chrono::steady_clock::now(), urgent);
+  const ReadRest::Duration rest = read_rest_.after(std::chrono::steady_clock::now(), urgent, bytes);
   if (rest == ReadRest::Duration::zero()) return;
   read_waiting_ = true;
   rest_.expires_after(rest);
@@ -312,7 +312,8 @@ void MqttTransport::Impl::deliver(bool all) {
   }
   int delivered = 0;
   bool urgent = false;
-  for (std::size_t bytes = 0; generation == generation_ && handler != nullptr && !undelivered_.empty(); ++delivered) {
+  std::size_t bytes = 0;
+  for (; generation == generation_ && handler != nullptr && !undelivered_.empty(); ++delivered) {
     if (!all && (delivered == kDeliveredAtOnce || bytes >= kBytesDeliveredAtOnce)) break;
     const Message message = std::move(undelivered_.front());
     undelivered_.pop_front();
@@ -322,7 +323,7 @@ void MqttTransport::Impl::deliver(bool all) {
   }
   const bool reopened = !all && generation == generation_ && session_->take_window_reopened();
   if (reopened && handler != nullptr) handler->on_send_window();
-  if (delivered > 0 && generation == generation_ && undelivered_.empty()) rest_after(urgent);
+  if (delivered > 0 && generation == generation_ && undelivered_.empty()) rest_after(urgent, bytes);
   if (comes_up || delivered > 0 || reopened) end_turn();
 }
 

@@ -1,10 +1,11 @@
 // ReadRest: when a client leaves its socket unread for a moment. Where thousands of devices send heartbeats, hardly two
 // of them arrive together, and to wake up for each costs far more than to read it. So after a turn of nothing but
 // messages of QoS 0, for which nobody waits, the next ones are gathered for a while: only where they come densely, and
-// not while messages of QoS 1 come too.
+// not while messages of QoS 1 come too, or so many bytes that the broker could run out of room for more, and drop them.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 
 namespace berth {
@@ -15,13 +16,15 @@ class ReadRest {
   using Duration = std::chrono::steady_clock::duration;
   // After a message of QoS 1 nothing waits for so long: it is often the first of an exchange.
   static constexpr std::chrono::milliseconds kAwake{100};
+  static constexpr std::size_t kManyBytes = 16 << 10;
 
   // 0: never rests.
   explicit ReadRest(Duration rest) : rest_(rest) {}
 
-  // Messages were delivered; `urgent`: one of them was of QoS 1. Returns how long to leave the socket unread.
-  Duration after(Time now, bool urgent) {
-    if (urgent) urgent_ = now;
+  // Messages with `bytes` of payload were delivered; `urgent`: one of them was of QoS 1. Returns how long to leave the
+  // socket unread.
+  Duration after(Time now, bool urgent, std::size_t bytes) {
+    if (urgent || bytes > kManyBytes) urgent_ = now;
     const bool is_dense = last_ && now - *last_ <= 2 * rest_;
     last_ = now;
     const bool is_awake = urgent_ && now - *urgent_ < kAwake;
@@ -31,7 +34,7 @@ class ReadRest {
  private:
   const Duration rest_;
   std::optional<Time> last_;    // a delivery
-  std::optional<Time> urgent_;  // one with a message of QoS 1
+  std::optional<Time> urgent_;  // one after which the next is read at once
 };
 
 }  // namespace berth

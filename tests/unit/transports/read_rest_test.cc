@@ -10,9 +10,9 @@ using std::chrono::milliseconds;
 class ReadRestTest : public testing::Test {
  protected:
   // After so many more ms messages were delivered; the ms of the rest.
-  long after(int ms, bool urgent = false) {
+  long after(int ms, bool urgent = false, std::size_t bytes = 100) {
     now_ += milliseconds(ms);
-    return std::chrono::duration_cast<milliseconds>(rest_.after(now_, urgent)).count();
+    return std::chrono::duration_cast<milliseconds>(rest_.after(now_, urgent, bytes)).count();
   }
   ReadRest rest_{milliseconds(10)};
   ReadRest::Time now_;
@@ -34,11 +34,20 @@ TEST_F(ReadRestTest, IsNotWhileMessagesOfQos1Come) {
   EXPECT_EQ(after(10), 10);
 }
 
+// A broker drops messages of QoS 0 for which it finds no room: mosquitto from the 1,000th that waits.
+TEST_F(ReadRestTest, IsNotInAFloodOfBytes) {
+  after(0);
+  EXPECT_EQ(after(1, false, ReadRest::kManyBytes), 10);
+  EXPECT_EQ(after(1, false, ReadRest::kManyBytes + 1), 0);
+  EXPECT_EQ(after(99), 0);
+  EXPECT_EQ(after(1), 10);
+}
+
 TEST(ReadRest, OfNoTimeNeverIs) {
   ReadRest rest{milliseconds(0)};
   const ReadRest::Time now;
-  EXPECT_EQ(rest.after(now, false), ReadRest::Duration::zero());
-  EXPECT_EQ(rest.after(now, false), ReadRest::Duration::zero());
+  EXPECT_EQ(rest.after(now, false, 1), ReadRest::Duration::zero());
+  EXPECT_EQ(rest.after(now, false, 1), ReadRest::Duration::zero());
 }
 
 }  // namespace
