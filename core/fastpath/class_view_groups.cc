@@ -62,45 +62,85 @@ BERTH_VECTORIZED Range range_of(const std::int32_t* values, const Ranks::Number*
   return range;
 }
 
-// Tells groups apart by one more value of each row: (group, value) becomes a group. Rows without a group stay so.
+// What domain_of() says of all rows: a number without a domain is Domains::kNone as it is.
+BERTH_VECTORIZED void take_domains(const std::uint32_t* numbers, bool per_node, std::size_t rows,
+                                   std::int32_t* domains) {
+  static_assert(static_cast<std::int32_t>(NodeColumns::Label::kNone) == Domains::kNone);
+  const std::uint32_t one_domain = per_node ? 0 : ~std::uint32_t{0};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint32_t without = -(numbers[row] == NodeColumns::Label::kNone ? 1U : 0U);  // all bits, or none
+    domains[row] = static_cast<std::int32_t>((numbers[row] & one_domain) | without);
+  }
+}
+
+BERTH_VECTORIZED void take_beyond_ranks(const std::int32_t* own, std::size_t rows, std::int32_t* beyond) {
+  for (std::size_t row = 0; row < rows; ++row) beyond[row] = own[row] / (Ranks::kMostScore + 1);
+}
+
+// (group, value) as one number of each row with a group.
+BERTH_VECTORIZED void combine(const std::int32_t* values, std::int32_t least, std::uint32_t span, std::size_t rows,
+                              Ranks::Number* groups) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Ranks::Number without = -(groups[row] == Ranks::kNone ? 1U : 0U);
+    const std::uint32_t value = static_cast<std::uint32_t>(values[row]) - static_cast<std::uint32_t>(least);
+    groups[row] = (groups[row] * span + value) | without;
+  }
+}
+
+// Tells groups apart by more values of each row: (group, value, value...) becomes a group. Rows without a group stay
+// so. The values are combined for as long as a table has room for all combinations.
 class Refinement {
  public:
   explicit Refinement(std::vector<Ranks::Number>& groups) : groups_(groups) {}
 
   void by(const std::vector<std::int32_t>& values) {
     const Range range = range_of(values.data(), groups_.data(), groups_.size());
-    if (range.least >= range.most) return;  // all are the same
-    constexpr std::int64_t kDense = 1 << 16;
-    const std::int64_t span = std::int64_t{range.most} - range.least + 1;  // up to 2^32
-    const bool is_dense = span <= kDense && span * static_cast<std::int64_t>(count_) <= kDense;
-    dense_.assign(is_dense ? static_cast<std::size_t>(span) * count_ : 0, Ranks::kNone);
-    sparse_.clear();
-    Ranks::Number found = 0;
-    for (std::size_t row = 0; row < groups_.size(); ++row) {
-      if (groups_[row] == Ranks::kNone) continue;
-      const auto value = static_cast<std::size_t>(std::int64_t{values[row]} - range.least);
-      Ranks::Number& group =
-          is_dense ? dense_[groups_[row] * static_cast<std::size_t>(span) + value] : sparse(groups_[row], value);
-      if (group == Ranks::kNone) group = found++;
-      groups_[row] = group;
-    }
-    count_ = found;
+    if (range.least >= range.most) return;                                                     // all are the same
+    const auto span = static_cast<std::uint64_t>(std::int64_t{range.most} - range.least + 1);  // up to 2^32
+    if (span * combinations_ > kTable) number();
+    if (span * combinations_ > kTable) return number_with(values, range.least);
+    combine(values.data(), range.least, static_cast<std::uint32_t>(span), groups_.size(), groups_.data());
+    combinations_ *= span;
+    numbered_ = false;
   }
-  std::size_t count() const { return count_; }
+  // Numbers the groups in the order of their first rows; returns how many there are.
+  std::size_t number() {
+    if (std::exchange(numbered_, true)) return combinations_;
+    table_.assign(combinations_, Ranks::kNone);
+    Ranks::Number found = 0;
+    for (Ranks::Number& group : groups_) {
+      if (group == Ranks::kNone) continue;
+      Ranks::Number& numbered = table_[group];
+      if (numbered == Ranks::kNone) numbered = found++;
+      group = numbered;
+    }
+    combinations_ = found;
+    return found;
+  }
 
  private:
+  static constexpr std::uint64_t kTable = 1 << 14;
   struct PairHash {
     std::size_t operator()(const std::pair<std::size_t, std::size_t>& pair) const {
       return static_cast<std::size_t>(pair.first * std::uint64_t{0x9E3779B97F4A7C15} + pair.second);
     }
   };
-  Ranks::Number& sparse(std::size_t group, std::size_t value) {
-    return sparse_.try_emplace({group, value}, Ranks::kNone).first->second;
+  // As by() and number(), for values that lie far apart.
+  void number_with(const std::vector<std::int32_t>& values, std::int32_t least) {
+    std::unordered_map<std::pair<std::size_t, std::size_t>, Ranks::Number, PairHash> numbers;
+    for (std::size_t row = 0; row < groups_.size(); ++row) {
+      if (groups_[row] == Ranks::kNone) continue;
+      const auto value = static_cast<std::size_t>(std::int64_t{values[row]} - least);
+      groups_[row] =
+          numbers.try_emplace({groups_[row], value}, static_cast<Ranks::Number>(numbers.size())).first->second;
+    }
+    combinations_ = numbers.size();
   }
+
   std::vector<Ranks::Number>& groups_;
-  std::size_t count_ = 1;
-  std::vector<Ranks::Number> dense_;
-  std::unordered_map<std::pair<std::size_t, std::size_t>, Ranks::Number, PairHash> sparse_;
+  std::uint64_t combinations_ = 1;  // all groups are below it
+  bool numbered_ = true;            // each number below it is a group
+  std::vector<Ranks::Number> table_;
 };
 
 }  // namespace
@@ -122,14 +162,14 @@ bool ClassView::group_all(const Snapshot& snapshot) {
   std::vector<std::int32_t>& values = scratch_.scores;
   values.resize(nodes);
   if (most_own_ > Ranks::kMostScore) {
-    for (std::size_t row = 0; row < nodes; ++row) values[row] = scratch_.own[row] / (Ranks::kMostScore + 1);
+    take_beyond_ranks(scratch_.own.data(), nodes, values.data());
     refinement.by(values);
   }
   for (const Domains::Key& key : domains_.keys()) {
-    for (std::size_t row = 0; row < nodes; ++row) values[row] = static_cast<std::int32_t>(domain_of(key, row));
+    take_domains(key.label->numbers.data(), key.per_node, nodes, values.data());
     refinement.by(values);
   }
-  if (!number_groups(refinement.count(), snapshot)) return false;
+  if (!number_groups(refinement.number(), snapshot)) return false;
   bool few = true;
   for_each_touched([&](std::size_t index) {
     groups[index] = group_of(index, index, snapshot);
