@@ -10,6 +10,7 @@
 
 #include "core/api/node.h"
 #include "core/framework/cycle_state.h"
+#include "core/framework/domains.h"
 #include "plugins/podtopologyspread_constraints.h"
 
 namespace berth::spreading {
@@ -26,8 +27,10 @@ struct SpreadScore final : StateEntry {
   // By constraint: matching pods per topology value, at least those of feasible nodes. Empty for the host name, which
   // is counted per node.
   std::vector<std::map<std::string, std::int64_t>> counts;
-  std::vector<double> weights;        // by constraint; larger with more domains
-  std::vector<std::int64_t> domains;  // scratch memory for counting the domains of a constraint
+  std::vector<double> weights;  // by constraint; larger with more domains
+  // Scratch memory for counting the domains of a constraint.
+  std::vector<std::int64_t> domains;
+  std::vector<const Domains::Key*> keys;  // by constraint
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<SpreadScore>(*this); }
 };
 

@@ -14,23 +14,28 @@ using namespace spreading;
 
 namespace {
 
-bool is_ignored(const AlikeNodes& alike, bool all_keys, const SpreadScore& score) {
-  return all_keys && !has_all_topology_keys(alike.any->node->metadata.labels, score.constraints);
+bool lacks_a_key(const AlikeNodes& alike, const std::vector<const Domains::Key*>& keys) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const Domains::Key* key) { return key->number_of(alike.index) == Domains::kNone; });
 }
 
 // The number of domains of the nodes that are not ignored.
-std::size_t count_domains(const std::string& key, bool all_keys, const std::vector<AlikeNodes>& nodes,
-                          const Domains& domains, SpreadScore& score) {
+std::size_t count_domains(const Domains::Key& key, bool all_keys, const std::vector<AlikeNodes>& nodes,
+                          SpreadScore& score) {
+  // Nodes without the key have the empty value too.
+  const auto empty = key.label->values.find(std::string());
+  const std::int64_t no_value =
+      empty == key.label->values.end() ? Domains::kNone : static_cast<std::int64_t>(empty->second);
   score.domains.clear();
   std::size_t own = 0;
   for (const AlikeNodes& alike : nodes) {
-    if (is_ignored(alike, all_keys, score)) continue;
-    // Nodes without the key have the empty value too.
-    const bool has_value = !value_of(*alike.any, key).empty();
-    if (has_value && domains.is_per_node(key)) {
+    if (all_keys && lacks_a_key(alike, score.keys)) continue;
+    const std::int64_t number = key.number_of(alike.index);
+    const bool has_value = number != Domains::kNone && number != no_value;
+    if (has_value && key.per_node) {
       own += alike.count;
     } else {
-      score.domains.push_back(has_value ? domains.find(key)->number_of(alike.index) : Domains::kNone);
+      score.domains.push_back(has_value ? number : Domains::kNone);
     }
   }
   std::sort(score.domains.begin(), score.domains.end());
@@ -171,21 +176,23 @@ Status PodTopologySpread::pre_score_sums(CycleState& state, const Pod& pod, cons
                                          const Domains& domains) {
   auto* score = state.edit<SpreadScore>();
   if (score->constraints.empty()) return Status::skip();
+  score->keys.clear();
+  for (const SpreadConstraint& constraint : score->constraints) {
+    score->keys.push_back(domains.find(constraint.topology_key));
+  }
   score->ignored_nodes.clear();
   const bool all_keys = asks_all_keys(pod);
   std::size_t nodes = 0;
   for (const AlikeNodes& alike : feasible) {
-    if (is_ignored(alike, all_keys, *score)) {
+    if (all_keys && lacks_a_key(alike, score->keys)) {
       score->ignored_nodes.insert(alike.any->name());
     } else {
       nodes += alike.count;
     }
   }
   score->weights.clear();
-  for (const SpreadConstraint& constraint : score->constraints) {
-    const bool per_node = constraint.topology_key == kHostnameLabel;
-    const std::size_t found =
-        per_node ? nodes : count_domains(constraint.topology_key, all_keys, feasible, domains, *score);
+  for (const Domains::Key* key : score->keys) {
+    const std::size_t found = key->name == kHostnameLabel ? nodes : count_domains(*key, all_keys, feasible, *score);
     score->weights.push_back(natural_log(static_cast<double>(found + 2)));
   }
   return {};

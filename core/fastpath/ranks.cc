@@ -83,8 +83,9 @@ Ranks::Number Ranks::group(const Key& key) {
 
 // There are two groups for the first time: which one a node is in has to be noted from now on.
 void Ranks::split() {
-  words_.resize(size_);
-  for (std::size_t index = 0; index < size_; ++index) {
+  words_.assign(size_, kNoWord);
+  const bool has_nodes = groups_[used_.front()].size > 0;  // not before fill()
+  for (std::size_t index = 0; has_nodes && index < size_; ++index) {
     words_[index] = scores_[index] < 0 ? kNoWord : word_of(used_.front(), scores_[index]);
   }
   scores_ = {};
