@@ -9,9 +9,13 @@
 namespace berth {
 
 std::size_t ClassCounts::place(std::size_t hash, std::size_t row) {
-  // Other bits for each row, well mixed (the multiplier of SplitMix64).
-  const std::uint64_t mixed = (static_cast<std::uint64_t>(hash) + row) * 0xBF58476D1CE4E5B9u;
-  return static_cast<std::size_t>(mixed >> 40) % kWidth;
+  // Other bits for each row, well mixed (SplitMix64's output function): what meets in one row is apart in the others.
+  std::uint64_t mixed = hash;
+  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
+  mixed ^= mixed >> 31;
+  static_assert(kRows * kBits <= 64);
+  return static_cast<std::size_t>(mixed >> (row * kBits)) % kWidth;
 }
 
 std::uint8_t ClassCounts::of(std::size_t hash) const {
@@ -56,8 +60,10 @@ ClassViews::Kept& ClassViews::make(const ClassOf& of_pod) {
   ObjectAnswers& answers = answers_.try_emplace(&of_pod.framework, of_pod.framework).first->second;
   auto kept = std::make_unique<Kept>();
   kept->hash = of_pod.hash;
+  kept->place = views_.size();
   kept->view = std::make_unique<ClassView>(of_pod.framework, of_pod.pod, of_pod.keys, answers, scratch_);
   by_hash_.emplace(of_pod.hash, kept.get());
+  if (counts_.of(of_pod.hash) <= 1) newcomers_.push_back(kept.get());
   views_.push_back(std::move(kept));
   ++begun_;
   return *views_.back();
@@ -66,9 +72,22 @@ ClassViews::Kept& ClassViews::make(const ClassOf& of_pod) {
 void ClassViews::drop(std::size_t place) {
   const auto [first, last] = by_hash_.equal_range(views_[place]->hash);
   by_hash_.erase(std::find_if(first, last, [&](const auto& each) { return each.second == views_[place].get(); }));
+  std::erase(newcomers_, views_[place].get());
   bytes_ -= views_[place]->bytes;
   std::swap(views_[place], views_.back());
+  views_[place]->place = place;
   views_.pop_back();
+}
+
+void ClassViews::keep_few_newcomers() {
+  while (newcomers_.size() > kNewcomers) {
+    const Kept& eldest = *newcomers_.front();
+    if (counts_.of(eldest.hash) > 1) {
+      newcomers_.pop_front();
+    } else {
+      drop(eldest.place);
+    }
+  }
 }
 
 // Drops views: of a few that come next, and the newest, that which is asked for most seldom. Classes that come by in
@@ -95,7 +114,8 @@ void ClassViews::keep_at_most(std::size_t bytes) {
 
 Evaluation ClassViews::evaluate(const NodeQuery& query) {
   if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
-  keep_within_bounds();  // not when a view was made: a rejection refers to it until the next pod
+  keep_few_newcomers();  // not when a view was made: a rejection refers to it until the next pod
+  keep_within_bounds();
   const ClassOf of_pod = class_of(query);
   counts_.add(of_pod.hash);
   Kept* kept = find(of_pod);

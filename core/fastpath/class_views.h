@@ -1,11 +1,13 @@
 // ClassViews: decides for every pod by the view of its class. Views are found by a hash of the class, and kept within a
 // bound of memory: a class that is asked for more often keeps its view, and classes that come by in turn, more of them
-// than fit, do not drive each other out.
+// than fit, do not drive each other out. A class that was asked for once keeps its view until some others have come, as
+// a pod that is pinned to its device by a label has a class of its own: its memory is for the next one.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -25,8 +27,9 @@ class ClassCounts {
   std::uint8_t of(std::size_t hash) const;
 
  private:
-  static constexpr std::size_t kRows = 2;
-  static constexpr std::size_t kWidth = 4096;
+  static constexpr std::size_t kRows = 3;
+  static constexpr unsigned kBits = 13;
+  static constexpr std::size_t kWidth = std::size_t{1} << kBits;
   static std::size_t place(std::size_t hash, std::size_t row);
   std::array<std::array<std::uint8_t, kWidth>, kRows> counts_{};
   std::size_t added_ = 0;
@@ -36,6 +39,7 @@ class ClassCounts {
 class ClassViews final : public NodeEvaluator {
  public:
   // Memory of all views, about; at least one is kept.
+  static constexpr std::size_t kNewcomers = 256;
   explicit ClassViews(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   Evaluation evaluate(const NodeQuery& query) override;
   std::size_t kept_bytes() const override { return bytes_; }
@@ -56,11 +60,13 @@ class ClassViews final : public NodeEvaluator {
   struct Kept {
     std::size_t hash = 0;
     std::size_t bytes = 0;
+    std::size_t place = 0;  // in views_
     std::unique_ptr<ClassView> view;
   };
   static ClassOf class_of(const NodeQuery& query);
   Kept* find(const ClassOf& of_pod);
   Kept& make(const ClassOf& of_pod);
+  void keep_few_newcomers();
   void keep_within_bounds();
   void drop(std::size_t place);
 
@@ -72,6 +78,7 @@ class ClassViews final : public NodeEvaluator {
   std::map<const Framework*, ObjectAnswers> answers_;
   std::vector<std::unique_ptr<Kept>> views_;
   std::unordered_multimap<std::size_t, Kept*> by_hash_;
+  std::deque<Kept*> newcomers_;  // classes that had been asked for once when they came here; the eldest first
   ClassCounts counts_;
   std::size_t hand_ = 0;  // where the search for a view to drop goes on
 };

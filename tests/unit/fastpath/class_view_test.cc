@@ -57,11 +57,35 @@ class ClassViewsTest : public BothWays {
   }
 };
 
-TEST_F(ClassViewsTest, BeginsOneViewForEachClassHoweverManyThereAre) {
+TEST_F(ClassViewsTest, BeginsOneViewForEachClass) {
   ClassViews views(kSchedulingCacheBytes);
-  in_turn(views, 1000, 3);
-  EXPECT_EQ(views.begun(), 1000u);
+  in_turn(views, ClassViews::kNewcomers, 3);
+  EXPECT_EQ(views.begun(), ClassViews::kNewcomers);
+  EXPECT_EQ(views.size(), ClassViews::kNewcomers);
+}
+
+TEST_F(ClassViewsTest, BeginsNoMoreThanTwoForEachHoweverManyThereAre) {
+  ClassViews views(kSchedulingCacheBytes);
+  in_turn(views, 1000, 2);
+  EXPECT_GT(views.begun(), 1000u);
+  EXPECT_LE(views.begun(), 2000u);
+  const std::uint64_t before = views.begun();
+  in_turn(views, 1000, 2);
+  EXPECT_EQ(views.begun(), before);
   EXPECT_EQ(views.size(), 1000u);
+}
+
+// A view for each pod that was pinned to its node cost more than its decision: each was new memory.
+TEST_F(ClassViewsTest, AClassThatCameOnceLeavesItsMemoryToTheNext) {
+  ClassViews views(kSchedulingCacheBytes);
+  decide(views, 2500);
+  decide(views, 2500);
+  in_turn(views, 2000, 1);
+  EXPECT_GE(views.size(), ClassViews::kNewcomers);
+  EXPECT_LT(views.size(), ClassViews::kNewcomers + 50u) << "besides those that are taken for known ones";
+  const std::uint64_t before = views.begun();
+  decide(views, 2500);
+  EXPECT_EQ(views.begun(), before) << "this one came twice";
 }
 
 TEST_F(ClassViewsTest, KeepsItsViewsWithinTheMemoryItIsGiven) {
