@@ -219,13 +219,7 @@ void MqttTransport::Impl::disconnect(bool notify_handler) {
 
 void MqttTransport::Impl::wait() {
   if (session_ == nullptr) return;
-  const int socket = session_->socket();
-  if (socket < 0) return lose_soon(Status::error("the socket was closed"));
-  if (!descriptor_.is_open()) {
-    asio::error_code error;
-    descriptor_.assign(socket, error);
-    if (error) return lose_soon(Status::error("cannot watch the socket: " + error.message()));
-  }
+  if (session_->socket() < 0) return lose_soon(Status::error("the socket was closed"));
   if (!undelivered_.empty()) {
     if (!std::exchange(delivery_posted_, true)) {
       asio::post(loop_, guarded([](Impl& self) {
@@ -249,6 +243,11 @@ void MqttTransport::Impl::wait() {
 }
 
 void MqttTransport::Impl::wait_for(asio::posix::stream_descriptor::wait_type type, bool& waiting, Ready ready) {
+  if (!descriptor_.is_open()) {
+    asio::error_code error;
+    descriptor_.assign(session_->socket(), error);
+    if (error) return lose_soon(Status::error("cannot watch the socket: " + error.message()));
+  }
   waiting = true;
   bool* const flag = &waiting;
   descriptor_.async_wait(type, guarded([flag, ready](Impl& self, const asio::error_code& error) {
@@ -271,6 +270,8 @@ void MqttTransport::Impl::rest_after(bool urgent, std::size_t bytes) {
   const ReadRest::Duration rest = read_rest_.after(std::chrono::steady_clock::now(), urgent, bytes);
   if (rest == ReadRest::Duration::zero()) return;
   read_waiting_ = true;
+  // The loop would be woken for each message that arrives, even if nobody waits for it.
+  if (!write_waiting_ && descriptor_.is_open()) descriptor_.release();
   rest_.expires_after(rest);
   rest_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
     if (error) return;

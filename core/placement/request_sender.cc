@@ -18,6 +18,8 @@ void RequestSender::send(const std::string& node, Request request, std::function
   }
   Message message;
   message.topic = context_.topics.node_requests(node);
+  // The next answer takes the place of one that is lost.
+  if (request.type == RequestType::heartbeat) message.qos = 0;
   // Ends in the broker's queue only; the receiver's rules never rely on it.
   message.expiry_s = static_cast<int>(std::max<Millis>(context_.options.promise_ms / 1000, 1));
   requests_.send(std::move(message), std::move(request), std::move(still_needed));

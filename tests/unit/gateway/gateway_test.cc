@@ -257,6 +257,22 @@ TEST_F(GatewayTest, AHeartbeatIsAnswered) {
   const Request beat = *decode_request(transport.sent.back().payload);
   EXPECT_EQ(beat.type, RequestType::heartbeat);
   EXPECT_EQ(beat.sequence, 41u);
+  EXPECT_EQ(transport.sent.back().qos, 0) << "the next one takes its place";
+}
+
+TEST_F(GatewayTest, AnAnswerToAHeartbeatHasTheQosOfTheListThatItGoesWith) {
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  transport.sent.clear();
+  receive(topics.node_heartbeat("n1"), R"({"incarnation":"another","sequence":"1"})");
+  std::vector<RequestType> types;
+  for (const Message& each : transport.sent) {
+    if (each.topic != topics.node_requests("n1")) continue;
+    types.push_back(decode_request(each.payload)->type);
+    EXPECT_EQ(each.qos, 1);
+  }
+  EXPECT_EQ(types, (std::vector{RequestType::list, RequestType::heartbeat}));
 }
 
 // The floor of a node without pods is the next epoch, and each that a device hears is a write to its flash.
