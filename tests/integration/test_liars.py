@@ -111,7 +111,7 @@ def test_a_device_that_leaves_statuses_behind_fills_no_broker(embedded):
     embedded.wait_running("web", node="n1")
     wait_until(lambda: len(liar.acked) >= 3000, "the end of the flood", 240)
     flooded = broker_memory(embedded, "VmHWM")  # how much of the flood is there at once depends on who is faster
-    assert start * 2 < flooded < limit * 1.5
+    assert start * 4 < flooded < limit * 1.5
     wait_until(lambda: broker_memory(embedded) < start + (flooded - start) / 3, "the broker's memory to be given back", 240)
     liar.close()
 
