@@ -11,6 +11,7 @@ The command line of each program is built in one function: gateway_argv, agent_a
 
 import contextlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -69,12 +70,14 @@ class Fleet:
         return argv + list(extra)
 
     def start(self, *nodes, **options):
-        """Starts the gateway, and an agent per node name with the same options; waits until every node is ready."""
+        """Starts the gateway, and an agent per node name with the same options; waits until every node is ready, and the
+        gateway places pods."""
         self.start_gateway(port=options.get("port"))
         for node in nodes:
             self.start_agent(node, **options)
         for node in nodes:
             self.wait_node(node)
+        self.wait_gateway_ready()
 
     def start_gateway(self, port=None, extra=()):
         """port: that of a proxy, instead of the broker's. May be called again after a kill; it keeps its state directory."""
@@ -210,6 +213,10 @@ class Fleet:
         def matches(status):
             return isinstance(status, dict) and status["conditions"][0]["status"] == ("True" if ready else "False")
         return self.observer.wait_latest(self.topic(f"status/nodes/{name}"), matches, timeout_s)
+
+    def wait_gateway_ready(self):
+        """Waits until the gateway places pods: it is in step with the broker, and adopt mode has ended."""
+        wait_until(lambda: re.search("^ready +yes$", self.ctl("status", check=False).stdout, re.M), "the gateway to be ready")
 
     def wait_phase(self, name, phase, namespace="default", timeout_s=None):
         """Waits until the gateway reports the pod in this phase; returns the status."""

@@ -266,7 +266,7 @@ def test_a_gateway_that_loses_store_and_own_broker_waits_for_the_nodes_that_have
     wait_until(lambda: "before pods are placed: n1, n2\n" in embedded.ctl("status", check=False).stdout, "adopt mode")
     for name in ("n1", "n2"):
         embedded.restart(name)
-    wait_until(lambda: re.search("^ready +yes$", embedded.ctl("status").stdout, re.M), "the end of adopt mode")
+    embedded.wait_gateway_ready()
     assert sorted(where.node for where in workloads(embedded.name)) == sorted(before.values())  # orphans keep running
     assert [starts(name, tmp_path) for name in names] == [1] * 2
 

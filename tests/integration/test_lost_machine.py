@@ -45,7 +45,7 @@ def test_a_store_lost_with_the_embedded_broker_waits_for_every_account(embedded,
     embedded.wait_broker(after=broker)
     wait_status(embedded, "the store was lost: .* before pods are placed: n2$")
     embedded.restart("n2")
-    wait_status(embedded, "^ready +yes$")
+    embedded.wait_gateway_ready()
     wait_each_runs_once(embedded, *names)
     assert places(embedded) == before
     assert [starts(name, tmp_path) for name in names] == [1] * 4
@@ -77,7 +77,7 @@ def test_a_new_installation_waits_for_nobody_and_init_makes_a_directory_new(embe
     embedded.init_gateway()
     embedded.restart("berthd")
     embedded.wait_broker(after=broker)
-    wait_status(embedded, "^ready +yes$")
+    embedded.wait_gateway_ready()
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_of_two_pods_of_a_name_that_a_lost_machine_left_the_configured_one_stays
         assert "Orphan" not in machine.ctl("get", "pods").stdout
     else:
         wait_until(lambda: "Orphan" in machine.ctl("get", "pods").stdout, "the question")
-        wait_status(machine, "^ready +yes$")
+        machine.wait_gateway_ready()
         assert {where.node for where in workloads(machine.name)} == {"n1", "n2"}
         machine.ctl("adopt", "pod", "web", "--node", "n2")
         wait_places(machine, "n2")
