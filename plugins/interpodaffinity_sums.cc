@@ -60,6 +60,17 @@ bool InterPodAffinity::sums_hold(const CycleState& state, const Pod&) const {
 // Nothing: what nodes are there makes no difference without pods.
 void InterPodAffinity::sum_node(CycleState&, const Pod&, const Node&, std::int64_t) {}
 
+void InterPodAffinity::filter_kinds(const CycleState&, const Pod& pod, KindFilter& filter) const {
+  const auto add = [&filter](const PodAffinityTerm& term) {
+    if (term.label_selector) filter.let_selected_pass(*term.label_selector);
+  };
+  for (const PodAffinity* own : {&pod.affinity->pod_affinity, &pod.affinity->pod_anti_affinity}) {
+    for (const PodAffinityTerm& term : own->required) add(term);
+    for (const WeightedPodAffinityTerm& each : own->preferred) add(each.term);
+  }
+  filter.let_selecting_pass(pod.metadata.labels);
+}
+
 bool InterPodAffinity::counts_pod(CycleState& state, const Pod& pod, const Pod& other) const {
   NamespaceLabels& namespaces = state.edit<Terms>()->namespaces;
   const Labels& labels_of_namespace = state.read<Neighbours>()->labels_of_namespace;

@@ -23,10 +23,9 @@ const Status kTooSkewed = Status::unschedulable("node(s) didn't match pod topolo
 const Status kMissingLabel =
     Status::unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
 
-bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& counts, const std::string& domain,
-                   const Labels& pod_labels) {
+bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& counts, const std::string& domain) {
   const std::int64_t least = counts.size() < constraint.min_domains ? 0 : counts.least();
-  const std::int64_t itself = constraint.matches_labels(pod_labels) ? 1 : 0;
+  const std::int64_t itself = constraint.matches_itself ? 1 : 0;
   return counts.of(domain) + itself - least > constraint.max_skew;
 }
 
@@ -189,7 +188,10 @@ std::vector<SpreadConstraint> PodTopologySpread::constraints_of(const Pod& pod, 
   if (defaults.empty()) return {};
   const LabelSelector selector = default_selector(pod, handle_.lister().services(pod.metadata.namespace_));
   if (selector.requirements.empty()) return {};
-  for (SpreadConstraint& constraint : defaults) constraint.selector = selector;
+  for (SpreadConstraint& constraint : defaults) {
+    constraint.selector = selector;
+    constraint.matches_itself = constraint.matches_labels(pod.metadata.labels);
+  }
   return defaults;
 }
 
@@ -219,16 +221,14 @@ Status PodTopologySpread::remove_pod(CycleState& state, const Pod& pod, const Po
   return recount(state, pod, removed, node, -1);
 }
 
-Status PodTopologySpread::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {
+Status PodTopologySpread::filter(CycleState& state, const Pod&, const NodeInfo& node) {
   const auto* spread = state.read<Spread>();
   if (spread == nullptr) return Status::error("PreFilter did not run");
   for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
     const SpreadConstraint& constraint = spread->constraints[i];
     const std::string* domain = label_of(node, constraint.topology_key);
     if (domain == nullptr) return kMissingLabel;
-    if (is_too_skewed(constraint, spread->counts[i], *domain, pod.metadata.labels)) {
-      return kTooSkewed;
-    }
+    if (is_too_skewed(constraint, spread->counts[i], *domain)) return kTooSkewed;
   }
   return {};
 }

@@ -48,6 +48,7 @@ class PodTopologySpread final : public PreFilterPlugin,
   bool is_idle(const CycleState& state, const Pod& pod, const Snapshot& snapshot) const override;
   bool sums_hold(const CycleState& state, const Pod& pod) const override;
   void sum_node(CycleState& state, const Pod& pod, const Node& node, std::int64_t times) override;
+  void filter_kinds(const CycleState& state, const Pod& pod, KindFilter& filter) const override;
   bool counts_pod(CycleState& state, const Pod& pod, const Pod& other) const override;
   void sum_pods(CycleState& state, const Pod& pod, const Node& node, const Pod& other, std::int64_t pods,
                 Domains& domains) override;

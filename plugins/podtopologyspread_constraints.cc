@@ -48,6 +48,7 @@ std::vector<SpreadConstraint> select_constraints(const std::vector<TopologySprea
       if (label == pod_labels.end() || !ours.selector) continue;
       ours.selector->requirements.push_back({key, Requirement::Operator::in, {label->second}});
     }
+    ours.matches_itself = ours.matches_labels(pod_labels);
     selected.push_back(std::move(ours));
   }
   return selected;

@@ -32,6 +32,7 @@ struct SpreadConstraint {
   std::int64_t min_domains = 1;
   bool honor_node_affinity = true;
   bool honor_node_taints = false;
+  bool matches_itself = false;  // the selector matches the labels of the pod that has the constraint
   bool operator==(const SpreadConstraint&) const = default;
 
   // The empty selector matches every pod.

@@ -53,6 +53,15 @@ void count_nodes(const Pod& pod, const Snapshot& snapshot, const std::vector<Spr
   const bool all_count =
       !constraint.honor_node_taints &&
       (!constraint.honor_node_affinity || (pod.node_selector.empty() && !pod.affinity->required_node_affinity));
+  const bool all_have_keys = std::all_of(keys.begin(), keys.end(), [&own](const NodeColumns::Label* key) {
+    return key == &own || key->having == key->numbers.size();
+  });
+  if (all_count && all_have_keys) {
+    for (const auto& [value, number] : own.values) {
+      if (own.nodes[number] > 0) counts.add_nodes(value, own.nodes[number]);
+    }
+    return;
+  }
   std::vector<std::int64_t> nodes(own.values.size());
   for (std::size_t index = 0; index < own.numbers.size(); ++index) {
     const bool has_keys = std::none_of(keys.begin(), keys.end(), [index](const NodeColumns::Label* key) {
@@ -109,6 +118,14 @@ void PodTopologySpread::sum_node(CycleState& state, const Pod& pod, const Node& 
     const SpreadConstraint& constraint = spread->constraints[i];
     if (!is_counted(constraint, pod, node)) continue;
     spread->counts[i].add_nodes(labels.find(constraint.topology_key)->second, times);
+  }
+}
+
+void PodTopologySpread::filter_kinds(const CycleState& state, const Pod&, KindFilter& filter) const {
+  for (const auto* all : {&state.read<Spread>()->constraints, &state.read<SpreadScore>()->constraints}) {
+    for (const SpreadConstraint& each : *all) {
+      if (each.selector) filter.let_selected_pass(*each.selector);
+    }
   }
 }
 

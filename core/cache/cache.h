@@ -56,14 +56,14 @@ class Snapshot {
       went,      // the last node, at `index`, was removed
     };
     std::size_t index = 0;
-    std::shared_ptr<const NodeInfo> before;  // replaced, went
+    std::shared_ptr<const NodeInfo> before;  // where is_object: its state before; null: it came
     Kind kind = Kind::replaced;
     bool is_object = true;   // another object, or none, is at `index` now
     PodKinds::Changes pods;  // where pod_kinds() was asked for before it
   };
-  // Each change holds the node's previous state. A reader that is behind by more than a quarter of the nodes does
-  // better to read all of them.
-  std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 4, 64, 1024); }
+  // A reader that is behind by more than half of the nodes does better to read all of them: to follow a change costs
+  // about twice what it costs to read a node among all.
+  std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 2, 64, 4096); }
   const std::deque<Change>& changes() const { return changes_; }
   std::int64_t changes_made() const { return changes_made_; }
   // The same of those changes after which another object, or none, is at `index`: what is placed on a node changes far
@@ -84,7 +84,7 @@ class Snapshot {
 
  private:
   friend class Cache;
-  std::shared_ptr<const NodeInfo> note(Change change);  // returns the state that a change no longer kept had before
+  std::shared_ptr<const NodeInfo> note(Change change);  // returns the state before it where that is not kept
   void note_changed(std::size_t index);
   KeyIndex::Index number_of(std::string_view node) const;  // kNone: no such node
   void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);

@@ -71,6 +71,7 @@ void NodeColumns::count(Label& label, std::uint32_t number, std::int32_t nodes) 
   std::uint32_t& counted = label.nodes[number];
   const bool was_shared = counted > 1;
   counted += static_cast<std::uint32_t>(nodes);
+  label.having += static_cast<std::size_t>(std::int64_t{nodes});
   label.shared += (counted > 1 ? 1u : 0u);
   label.shared -= (was_shared ? 1u : 0u);
 }

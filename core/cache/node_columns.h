@@ -40,6 +40,7 @@ class NodeColumns {
     std::vector<std::uint32_t> numbers;                                     // by index
     std::unordered_map<std::string, std::uint32_t> values;
     std::vector<std::uint32_t> nodes;  // by number; 0: no node has the value any more
+    std::size_t having = 0;            // nodes that have the label
     std::size_t shared = 0;            // values that several nodes have
     std::uint64_t id = 0;              // another one whenever values are numbered afresh
   };

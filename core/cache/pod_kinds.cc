@@ -35,6 +35,20 @@ std::size_t hash_of(const Pod& pod) {
 
 }  // namespace
 
+std::optional<LabelBits> PodKinds::terms_of(const Pod& pod) {
+  std::optional<LabelBits> bits;
+  const auto add = [&bits](const PodAffinityTerm& term) {
+    if (!term.label_selector) return;  // selects no pod
+    const LabelBits asked = LabelBits::asked_by(*term.label_selector);
+    bits = bits ? bits->common_with(asked) : asked;
+  };
+  for (const PodAffinity* each : {&pod.affinity->pod_affinity, &pod.affinity->pod_anti_affinity}) {
+    for (const PodAffinityTerm& term : each->required) add(term);
+    for (const WeightedPodAffinityTerm& term : each->preferred) add(term.term);
+  }
+  return bits;
+}
+
 void PagedCounts::add(std::size_t index, std::int64_t delta) {
   if (index / kPage >= pages_.size()) pages_.resize(index / kPage + 1);
   Page& page = pages_[index / kPage];
@@ -61,6 +75,8 @@ PodKinds::Number PodKinds::kind_of(const std::shared_ptr<const Pod>& pod) {
   by_hash_.emplace(hash, number);
   kinds_[number].pod = pod;
   kinds_[number].serial = ++serial_;
+  kinds_[number].labels = LabelBits::of(pod->metadata.labels);
+  kinds_[number].terms = terms_of(*pod);
   return number;
 }
 

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "core/api/label_bits.h"
 #include "core/recycled.h"
 
 namespace berth {
@@ -48,6 +50,9 @@ class PodKinds {
     std::shared_ptr<const Pod> pod;  // one of them; null: unused
     std::int64_t pods = 0;
     std::uint32_t serial = 0;  // differs from that of the kind that had this number before
+    LabelBits labels;
+    // The bits that all terms of affinity and anti-affinity to pods ask of labels; none without terms that can match.
+    std::optional<LabelBits> terms;
     PagedCounts on_nodes;      // by index in the snapshot
   };
   // How many pods of a kind came to a node, or left it.
@@ -62,6 +67,8 @@ class PodKinds {
   // The node at this index had the pods of `before` and has those of `after`; null: none. Returns the difference.
   Changes change(std::size_t index, const NodeInfo* before, const NodeInfo* after);
   const std::vector<Kind>& all() const { return kinds_; }
+  // What Kind::terms is for pods like this one.
+  static std::optional<LabelBits> terms_of(const Pod& pod);
 
  private:
   Number kind_of(const std::shared_ptr<const Pod>& pod);

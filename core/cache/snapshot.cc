@@ -47,14 +47,12 @@ std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
     if (object_changes_.size() > changes_kept()) object_changes_.pop_front();
   }
   note_changed(change.index);
+  std::shared_ptr<const NodeInfo> unused;
+  if (!change.is_object) unused = std::move(change.before);
   changes_.push_back(std::move(change));
   ++changes_made_;
-  std::shared_ptr<const NodeInfo> dropped;
-  while (changes_.size() > changes_kept()) {
-    dropped = std::move(changes_.front().before);
-    changes_.pop_front();
-  }
-  return dropped;
+  while (changes_.size() > changes_kept()) changes_.pop_front();
+  return unused;
 }
 
 void Snapshot::note_changed(std::size_t index) {

@@ -189,6 +189,7 @@ bool ClassView::begin(const Snapshot& snapshot) {
 void ClassView::begin_sums(const Snapshot& snapshot) {
   domains_ = Domains();
   active_.clear();
+  kind_filter_ = {};
   verdicts_.clear();
   touched_.clear();
   for (SummingPlugin* plugin : summing_) {
@@ -196,10 +197,12 @@ void ClassView::begin_sums(const Snapshot& snapshot) {
     if (!plugin->is_idle(state_, pod_, snapshot)) active_.push_back(plugin);
   }
   if (active_.empty()) return;
+  for (const SummingPlugin* plugin : active_) plugin->filter_kinds(state_, pod_, kind_filter_);
   const auto& kinds = snapshot.pod_kinds().all();
   for (PodKinds::Number number = 0; number < kinds.size(); ++number) {
     const PodKinds::Kind& kind = kinds[number];
-    if (kind.pods == 0 || !verdicts_.counts(number, kind.serial, [&] { return counts_pod(*kind.pod); })) continue;
+    if (!kind_filter_.passes(kind) || kind.pods == 0) continue;
+    if (!verdicts_.counts(number, kind.serial, [&] { return counts_pod(*kind.pod); })) continue;
     kind.on_nodes.for_each([&](std::size_t index, std::int64_t pods) {
       sum_pods(index, *snapshot.nodes()[index]->node, *kind.pod, pods);
     });
@@ -209,6 +212,14 @@ void ClassView::begin_sums(const Snapshot& snapshot) {
 bool ClassView::counts_pod(const Pod& other) {
   return std::any_of(active_.begin(), active_.end(),
                      [&](const SummingPlugin* plugin) { return plugin->counts_pod(state_, pod_, other); });
+}
+
+bool ClassView::counts_kind(const PodKinds::Change& change, const Snapshot& snapshot) {
+  return verdicts_.counts(change.kind, change.serial, [&] {
+    const PodKinds::Kind& kind = snapshot.pod_kinds().all()[change.kind];
+    const bool is_there = kind.serial == change.serial;  // otherwise the number is that of another kind now
+    return (!is_there || kind_filter_.passes(kind)) && counts_pod(*change.pod);
+  });
 }
 
 void ClassView::sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods) {
@@ -233,59 +244,59 @@ bool ClassView::regroup(const Snapshot& snapshot) {
   domains_.follow(snapshot);
   if (!note_shape()) return false;
   ranks_.reset(snapshot.nodes().size());
-  scratch_.same_objects = false;
   if (tells_why_) rejected_.reset(snapshot.nodes().size());
   return judge(Rows::all(snapshot), snapshot);
 }
 
-namespace {
-
-constexpr std::uint8_t kChanged = 1;
-constexpr std::uint8_t kObject = 2;  // a change since the last update was of the node's object
-
-}  // namespace
-
-// Nodes whose object changed lose all that they had before, and gain all that they have now; of the others only the
-// pods that came and went are summed.
+// A node whose object changed loses, with the first such change, all that it had just before, and gains all that it has
+// now in the end. Otherwise the pods that came and went are summed, before the first change with the node's old object.
 void ClassView::note_object_changes(const Snapshot& snapshot) {
-  std::vector<std::uint8_t>& flags = scratch_.is_changed;
+  std::vector<std::uint8_t>& flags = scratch_.flags;
+  scratch_.old_objects.clear();
   const auto& changes = snapshot.changes();
   for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
     if (!change->is_object) continue;
     if (change->index >= flags.size()) flags.resize(change->index + 1, 0);
-    flags[change->index] |= kObject;
+    flags[change->index] |= UpdateScratch::kObject;
+    scratch_.old_objects.try_emplace(change->index, change->before == nullptr ? nullptr : change->before->node.get());
   }
 }
 
 void ClassView::follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot) {
-  std::uint8_t& flags = scratch_.is_changed[change.index];
-  if ((flags & kChanged) == 0) {
-    flags |= kChanged;
+  std::uint8_t& flags = scratch_.flags[change.index];
+  if ((flags & UpdateScratch::kChanged) == 0) {
+    flags |= UpdateScratch::kChanged;
     scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
-    if ((flags & kObject) != 0) sum_whole(change.index, *change.before, -1);
   }
-  if ((flags & kObject) != 0 || active_.empty()) return;
+  if ((flags & UpdateScratch::kGone) != 0 || active_.empty()) return;
+  if (change.is_object) {
+    flags |= UpdateScratch::kGone;
+    return sum_whole(change.index, *change.before, -1);
+  }
+  const bool is_old = (flags & UpdateScratch::kObject) != 0;
+  const Node& node = is_old ? *scratch_.old_objects.at(change.index) : *snapshot.nodes()[change.index]->node;
+  sum_change(change, node, snapshot);
+}
+
+// The pods that came to a node, and went, with one change.
+void ClassView::sum_change(const Snapshot::Change& change, const Node& node, const Snapshot& snapshot) {
   for (const PodKinds::Change& each : change.pods) {
-    if (!verdicts_.counts(each.kind, each.serial, [&] { return counts_pod(*each.pod); })) continue;
-    sum_pods(change.index, *snapshot.nodes()[change.index]->node, *each.pod, each.pods);
+    if (counts_kind(each, snapshot)) sum_pods(change.index, node, *each.pod, each.pods);
   }
 }
 
 // A node came as the last one, or the last one went.
 void ClassView::follow_last(const Snapshot::Change& change) {
-  std::vector<std::uint8_t>& flags = scratch_.is_changed;
+  std::vector<std::uint8_t>& flags = scratch_.flags;
   const bool came = change.kind == Snapshot::Change::Kind::came;
   if (change.index >= flags.size()) flags.resize(change.index + 1, 0);
   if (came) {
     scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
-    flags[change.index] = kChanged | kObject;
+    flags[change.index] = UpdateScratch::kChanged | UpdateScratch::kObject | UpdateScratch::kGone;
   } else {
-    if ((flags[change.index] & kChanged) != 0) {
-      std::erase(scratch_.changed, static_cast<Ranks::Index>(change.index));
-    } else if (!active_.empty()) {
-      sum_whole(change.index, *change.before, -1);
-    }
-    flags[change.index] = 0;
+    const std::uint8_t had = std::exchange(flags[change.index], std::uint8_t{0});
+    if ((had & UpdateScratch::kChanged) != 0) std::erase(scratch_.changed, static_cast<Ranks::Index>(change.index));
+    if ((had & UpdateScratch::kGone) == 0 && !active_.empty()) sum_whole(change.index, *change.before, -1);
   }
   const std::size_t nodes = came ? change.index + 1 : change.index;
   ranks_.resize(nodes);
@@ -296,27 +307,23 @@ void ClassView::follow_last(const Snapshot::Change& change) {
 // The pods that came and went with the last so many changes, where no object changed.
 void ClassView::sum_changes(std::int64_t behind, const Snapshot& snapshot) {
   for (auto change = snapshot.changes().end() - behind; change != snapshot.changes().end(); ++change) {
-    for (const PodKinds::Change& each : change->pods) {
-      if (!verdicts_.counts(each.kind, each.serial, [&] { return counts_pod(*each.pod); })) continue;
-      sum_pods(change->index, *snapshot.nodes()[change->index]->node, *each.pod, each.pods);
-    }
+    if (!change->pods.empty()) sum_change(*change, *snapshot.nodes()[change->index]->node, snapshot);
   }
 }
 
 bool ClassView::catch_up(const Snapshot& snapshot) {
   const auto& changes = snapshot.changes();
   std::vector<Ranks::Index>& changed = scratch_.changed;
-  std::vector<std::uint8_t>& flags = scratch_.is_changed;  // all 0 between calls
+  std::vector<std::uint8_t>& flags = scratch_.flags;
   changed.clear();
   if (flags.size() < ranks_.size()) flags.resize(ranks_.size(), 0);
-  scratch_.same_objects = object_changes_made_ == snapshot.object_changes_made();
   const std::int64_t behind = snapshot.changes_made() - changes_made_;
-  if (scratch_.same_objects) {
+  if (object_changes_made_ == snapshot.object_changes_made()) {
     if (!active_.empty()) sum_changes(behind, snapshot);
     // To judge a node twice does no harm.
     return judge_changed(snapshot.last_changed(static_cast<std::size_t>(behind)), snapshot);
   }
-  if (!active_.empty()) note_object_changes(snapshot);
+  note_object_changes(snapshot);
   for (auto change = changes.end() - behind; change != changes.end(); ++change) {
     if (change->kind == Snapshot::Change::Kind::replaced) {
       follow_replaced(*change, snapshot);
@@ -325,10 +332,12 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
     }
   }
   for (const Ranks::Index index : changed) {
-    const bool whole = (std::exchange(flags[index], 0) & kObject) != 0;
+    const bool whole = (flags[index] & UpdateScratch::kObject) != 0;
     if (whole && !active_.empty()) sum_whole(index, *snapshot.nodes()[index], 1);
   }
-  return judge_changed(changed, snapshot);
+  const bool judged = judge_changed(changed, snapshot);
+  for (auto change = changes.end() - behind; change != changes.end(); ++change) flags[change->index] = 0;
+  return judged;
 }
 
 // Judges these nodes again, and those that plugins follow.

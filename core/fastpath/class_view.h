@@ -138,10 +138,12 @@ class ClassView {
   bool note_shape();
   void begin_sums(const Snapshot& snapshot);
   bool counts_pod(const Pod& other);
+  bool counts_kind(const PodKinds::Change& change, const Snapshot& snapshot);
   void sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods);
   void sum_whole(std::size_t index, const NodeInfo& node, std::int64_t times);
   void note_object_changes(const Snapshot& snapshot);
   void follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot);
+  void sum_change(const Snapshot::Change& change, const Node& node, const Snapshot& snapshot);
   void sum_changes(std::int64_t behind, const Snapshot& snapshot);
   bool catch_up(const Snapshot& snapshot);
   bool judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot);
@@ -183,6 +185,7 @@ class ClassView {
   UndeclaredPlugins undeclared_;
   std::vector<SummingPlugin*> summing_;  // declared
   std::vector<SummingPlugin*> active_;   // of those, the ones that are not idle
+  KindFilter kind_filter_;               // kinds that do not pass it are counted by no active plugin
   KindVerdicts verdicts_;                // whether active plugins count pods of a kind
   IndexSet touched_;                     // pods that count are, or were, there
   bool begun_ = false;

@@ -160,7 +160,7 @@ bool ClassView::group_all(const Snapshot& snapshot) {
   Refinement refinement(groups);
   for (std::size_t i = 0; i < normalizing_; ++i) refinement.by(scratch_.raw[i]);
   std::vector<std::int32_t>& values = scratch_.scores;
-  values.resize(nodes);
+  make_room(values, nodes);
   if (most_own_ > Ranks::kMostScore) {
     take_beyond_ranks(scratch_.own.data(), nodes, values.data());
     refinement.by(values);

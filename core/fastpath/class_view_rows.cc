@@ -1,5 +1,6 @@
 // How a view judges nodes: Filter and Score of all plugins that look at one node, row by row or in batches.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/fastpath/class_view.h"
@@ -104,7 +105,7 @@ bool ClassView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
 bool ClassView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& snapshot,
                            std::vector<std::int32_t>& scores) {
   const auto& entry = framework_.scores()[place];
-  scores.resize(rows.size());
+  make_room(scores, rows.size());
   if (const ObjectAnswer* answer = object_scores_[place].answer.get(); answer != nullptr) {
     if (rows.are_all() && !answer->uniform) {
       std::copy(answer->values.begin(), answer->values.end(), scores.begin());
@@ -152,13 +153,16 @@ bool ClassView::score_rows(const Rows& rows, const Snapshot& snapshot) {
 
 bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
   const std::vector<std::uint8_t>& rejects = scratch_.rejects;
-  scratch_.ranks.resize(rows.size());
+  make_room(scratch_.ranks, rows.size());
   make_ranks(scratch_.own.data(), rejects.data(), rows.size(), scratch_.ranks.data());
   if (!rows.are_all()) {
     // A node in a group stays there while nothing changes that tells groups apart: neither its object nor pods that
     // count.
-    const bool may_keep = one_group_ || (scratch_.same_objects && groups_by_object_);
-    const auto keeps = [&](Ranks::Index index) { return may_keep && (one_group_ || !touched_.contains(index)); };
+    const std::uint8_t* const flags = scratch_.flags.data();
+    const auto keeps = [&](Ranks::Index index) {
+      if (one_group_) return true;
+      return groups_by_object_ && (flags[index] & UpdateScratch::kObject) == 0 && !touched_.contains(index);
+    };
     ranks_.rescore(rows.indices(), scratch_.ranks, keeps, scratch_.other_rows);
     for (const std::size_t row : scratch_.other_rows) {
       const auto index = static_cast<Ranks::Index>(rows[row]);
@@ -173,13 +177,14 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
     }
     return true;
   }
-  scratch_.groups.clear();
-  if (!one_group_) {
+  const auto ranks = std::span(scratch_.ranks).first(rows.size());
+  if (one_group_) {
+    if (rows.size() > 0) group_of(0, 0, snapshot);
+    ranks_.fill(ranks, {});
+  } else {
     if (!group_all(snapshot)) return fail(declined::kGroups);
-  } else if (rows.size() > 0) {
-    group_of(0, 0, snapshot);
+    ranks_.fill(ranks, scratch_.groups);
   }
-  ranks_.fill(scratch_.ranks, scratch_.groups);
   return true;
 }
 

@@ -222,9 +222,11 @@ void Ranks::count_sizes(std::span<const Number> groups) {
     for (const Number number : used_) groups_[number].size = count_equal(groups.data(), number, groups.size());
     return;
   }
-  for (const Number number : groups) {
-    if (number != kNone) ++groups_[number].size;
-  }
+  // One more for those in none, and numbers of 32 bits: kNone + 1 is 0.
+  std::vector<std::uint32_t> sizes(groups_.size() + 1);
+  std::uint32_t* const counts = sizes.data();
+  for (const Number number : groups) ++counts[static_cast<Number>(number + 1)];
+  for (const Number number : used_) groups_[number].size = counts[number + 1];
 }
 
 void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) {
@@ -239,31 +241,72 @@ void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) 
     join(scores.data(), groups.data(), size_, words_.data());
     count_sizes(groups);
   }
-  // To look at all blocks of a few groups later is faster than to take the nodes one by one.
-  const bool is_lazy = used_.size() <= kFewGroups;
   bool any_listed = false;
   for (std::size_t at = used_.size(); at-- > 0;) {
     Group& group = groups_[used_[at]];
     any_listed = any_listed || group.size <= kFew;
     if (group.size > kFew) make_blocks(used_[at]);
-    if (!is_lazy) {
-      std::fill(group.blocks.begin(), group.blocks.end(), Block{-1, 0});
-      group.stale = 0;
-    }
     if (group.size == 0) drop(used_[at]);
   }
-  if (is_lazy && !any_listed) return;
+  // To look at all blocks of a few groups later is faster than to deal out the nodes.
+  if (used_.size() <= kFewGroups && !any_listed) return;
+  if (has_words()) return deal_out();
   for (Index index = 0; index < size_; ++index) {
-    if (!contains(index)) continue;
-    Group& group = groups_[group_of(index)];
-    if (group.blocks.empty()) {
-      group.few.push_back(index);
-    } else if (!is_lazy) {
-      Block& block = group.blocks[index / kSide];
-      const Score score = score_of(index);
-      if (score > block.score) block = {score, 0};
-      if (score == block.score) ++block.nodes;
+    if (contains(index)) groups_[only_group()].few.push_back(index);
+  }
+}
+
+// Lists the nodes of groups without blocks, and finds the best score of these groups and of the others' blocks.
+void Ranks::deal_out() {
+  struct Hand {
+    Index* next;         // where the next node is listed; the same place for all where the group is not
+    std::size_t step;    // 0 there
+    std::int32_t score;  // the best so far
+    std::uint32_t nodes;
+  };
+  Index unlisted = 0;
+  std::vector<Hand> hands(groups_.size(), Hand{&unlisted, 0, -1, 0});
+  std::vector<Number> in_blocks;
+  for (const Number number : used_) {
+    Group& group = groups_[number];
+    if (!group.blocks.empty()) {
+      in_blocks.push_back(number);
+      continue;
     }
+    group.few.resize(group.size);
+    hands[number].next = group.few.data();
+    hands[number].step = 1;
+  }
+  const Word* const words = words_.data();  // in registers, as the lists are written to meanwhile
+  Hand* const dealt = hands.data();
+  const std::size_t size = size_;
+  for (std::size_t first = 0; first < size; first += kSide) {
+    const std::size_t end = std::min(first + kSide, size);
+    for (std::size_t index = first; index < end; ++index) {
+      const Word word = words[index];
+      if (word == kNoWord) continue;
+      Hand& hand = dealt[word >> kScoreBits];
+      const auto score = static_cast<std::int32_t>(word & kMostScore);
+      Index* const next = hand.next;
+      *next = static_cast<Index>(index);
+      hand.next = next + hand.step;
+      if (score < hand.score) continue;
+      hand.nodes = (score == hand.score ? hand.nodes : 0) + 1;
+      hand.score = score;
+    }
+    for (const Number number : in_blocks) {
+      Hand& hand = hands[number];
+      groups_[number].blocks[first / kSide] = {static_cast<Score>(hand.score), static_cast<std::uint16_t>(hand.nodes)};
+      hand.score = -1;
+      hand.nodes = 0;
+    }
+  }
+  for (const Number number : in_blocks) groups_[number].stale = 0;
+  for (const Number number : used_) {
+    Group& group = groups_[number];
+    if (!group.blocks.empty()) continue;
+    group.best = {static_cast<Score>(hands[number].score), hands[number].nodes};
+    group.known = true;
   }
 }
 

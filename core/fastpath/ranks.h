@@ -206,6 +206,7 @@ class Ranks {
   void find_best(Number number);
   void refresh(Number number);
   void count_sizes(std::span<const Number> groups);
+  void deal_out();
 
   std::size_t size_ = 0;
   std::vector<Score> scores_;        // by index, while all are in one group; -1: in none

@@ -22,6 +22,7 @@ BERTH_VECTORIZED std::size_t count_asked(const std::uint32_t* words, std::size_t
 
 Ranks::Index RanksDraw::nth(std::size_t n, Ranks::Index start) {
   if (are_stale()) return nth_by_scan(n, start);
+  if (are_listed()) return nth_of_listed(n, start);
   begin();
   std::size_t total = 0;
   for (const Ranks::Number number : groups_) total += ranks_.groups_[number].best.nodes;
@@ -63,15 +64,37 @@ Ranks::Index RanksDraw::nth_by_scan(std::size_t n, Ranks::Index start) {
   }
 }
 
+bool RanksDraw::are_listed() const {
+  return std::all_of(groups_.begin(), groups_.end(),
+                     [this](Ranks::Number number) { return ranks_.groups_[number].blocks.empty(); });
+}
+
+Ranks::Index RanksDraw::nth_of_listed(std::size_t n, Ranks::Index start) {
+  std::vector<Ranks::Index>& best = scratch_.few_best;
+  best.clear();
+  for (const Ranks::Number number : groups_) list_best(number);
+  const auto from_0 = std::partition(best.begin(), best.end(), [start](Ranks::Index index) { return index >= start; });
+  const auto from_start = static_cast<std::size_t>(from_0 - best.begin());
+  const auto first = n < from_start ? best.begin() : from_0;
+  const auto last = n < from_start ? from_0 : best.end();
+  const auto found = first + static_cast<std::ptrdiff_t>(n < from_start ? n : n - from_start);
+  std::nth_element(first, found, last);
+  return *found;
+}
+
+void RanksDraw::list_best(Ranks::Number number) {
+  ranks_.refresh(number);
+  const Ranks::Group& group = ranks_.groups_[number];
+  for (const Ranks::Index index : group.few) {
+    if (ranks_.score_of(index) == group.best.score) scratch_.few_best.push_back(index);
+  }
+}
+
 void RanksDraw::begin() {
   scratch_.few_best.clear();
   for (const Ranks::Number number : groups_) {
-    ranks_.refresh(number);
-    Ranks::Group& group = ranks_.groups_[number];
-    group.asked = true;
-    for (const Ranks::Index index : group.few) {
-      if (ranks_.score_of(index) == group.best.score) scratch_.few_best.push_back(index);
-    }
+    list_best(number);
+    ranks_.groups_[number].asked = true;
   }
   std::sort(scratch_.few_best.begin(), scratch_.few_best.end());
 }

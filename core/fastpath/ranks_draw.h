@@ -28,6 +28,9 @@ class RanksDraw {
  private:
   bool are_stale() const;
   Ranks::Index nth_by_scan(std::size_t n, Ranks::Index start);
+  bool are_listed() const;
+  Ranks::Index nth_of_listed(std::size_t n, Ranks::Index start);
+  void list_best(Ranks::Number number);
   void begin();
   std::size_t few_in(std::size_t first, std::size_t last) const;
   std::size_t count_in_block(std::size_t which) const;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "core/fastpath/ranks.h"
@@ -12,13 +13,24 @@
 
 namespace berth {
 
+// Memory for so many elements, whose values do not matter: to shrink and grow would clear them each time.
+template <class T>
+void make_room(std::vector<T>& elements, std::size_t count) {
+  if (elements.size() < count) elements.resize(count);
+}
+
 // Of an update.
 struct UpdateScratch {
   std::vector<Ranks::Index> changed;
-  std::vector<std::uint8_t> is_changed;  // by index
+  // What the changes that a view catches up with were, by index: all 0 between calls.
+  std::vector<std::uint8_t> flags;
+  static constexpr std::uint8_t kChanged = 1;
+  static constexpr std::uint8_t kObject = 2;  // of the node's object, or another node came
+  static constexpr std::uint8_t kGone = 4;    // what was on the node is in no sum any more, what is there now not yet
   std::vector<std::size_t> tracked;      // indices
-  bool same_objects = false;             // no object of a node changed
-  // By row of a batch:
+  // By index, of nodes whose object changed: the object before the first of these changes; null: there was no node.
+  std::unordered_map<std::size_t, const Node*> old_objects;
+  // By row of a batch; but for `rejects` and `own` there may be more elements than rows:
   Rows::Copies copies;
   std::vector<std::uint8_t> rejects;
   std::vector<std::int32_t> scores;            // of one plugin

@@ -25,6 +25,7 @@
 #include "core/cache/cache.h"
 #include "core/framework/cycle_state.h"
 #include "core/framework/domains.h"
+#include "core/framework/kind_filter.h"
 #include "core/framework/profile.h"
 #include "core/framework/rows.h"
 #include "core/recycled.h"
@@ -120,6 +121,10 @@ class SummingPlugin {
   virtual bool sums_hold(const CycleState& state, const Pod& pod) const = 0;
   // Adds what a node alone contributes, multiplied by `times`, 1 or -1: it came, or went, without pods.
   virtual void sum_node(CycleState& state, const Pod& pod, const Node& node, std::int64_t times) = 0;
+  // Lets those kinds of pods pass that counts_pod() could be true for.
+  virtual void filter_kinds(const CycleState& /*state*/, const Pod& /*pod*/, KindFilter& filter) const {
+    filter.let_all_pass();
+  }
   // True when pods like `other` contribute anything, on whichever node.
   virtual bool counts_pod(CycleState& state, const Pod& pod, const Pod& other) const = 0;
   // Adds what so many pods like `other` contribute that came to the node; fewer than 0 left it. May watch further keys.

@@ -6,7 +6,10 @@ namespace {
 
 void copy(const NodeColumns::OfResource& from, std::span<const std::uint32_t> indices, NodeColumns::OfResource& to) {
   const std::size_t size = indices.size();
-  for (auto* each : {&to.allocatable, &to.requested, &to.requested_for_scoring, &to.reciprocal}) each->resize(size);
+  // Never smaller: the next rows may be all nodes again, and to grow clears what is written right after.
+  for (auto* each : {&to.allocatable, &to.requested, &to.requested_for_scoring, &to.reciprocal}) {
+    if (each->size() < size) each->resize(size);
+  }
   to.inexact = from.inexact;
   const double* const from_allocatable = from.allocatable.data();
   const double* const from_requested = from.requested.data();
@@ -49,7 +52,7 @@ const std::vector<std::uint8_t>& Rows::full() const {
   const std::vector<std::uint8_t>& column = snapshot_.columns().full();
   if (are_all()) return column;
   if (!copies_->has_full_) {
-    copies_->full_.resize(size_);
+    if (copies_->full_.size() < size_) copies_->full_.resize(size_);
     const std::uint8_t* const from = column.data();
     const std::uint32_t* const indices = indices_;
     std::uint8_t* const full = copies_->full_.data();

@@ -34,7 +34,7 @@ class Rows {
   std::span<const std::uint32_t> indices() const { return {indices_, size_}; }  // unless all
   std::size_t operator[](std::size_t row) const { return are_all() ? row : indices_[row]; }
 
-  // By row, as NodeColumns has it by index; `inexact` is that of all nodes.
+  // By row, as NodeColumns has it by index; `inexact` is that of all nodes. There may be more elements than rows.
   const NodeColumns::OfResource& of(NodeColumns::Resource resource) const;
   const std::vector<std::uint8_t>& full() const;
 
