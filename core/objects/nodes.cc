@@ -215,9 +215,8 @@ void Nodes::save_deferred() {
 Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload) {
   if (Status identity = check_identity(name, payload); !identity.is_success()) return identity;
   const std::string incarnation = text_of(payload, "incarnation");
-  if (const Result<ProtocolVersion> protocol = read_protocol(payload.find("protocol")); !protocol) {
-    return protocol.error();
-  }
+  const Result<ProtocolVersion> protocol = read_protocol(payload.find("protocol"));
+  if (!protocol) return protocol.error();
   Json facts = facts_of(payload);
   // Tried on a copy first: what cannot be a Node changes nothing.
   DeviceNode trial;
@@ -255,6 +254,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     times.push_back(clock_.now());
   }
   device.facts_current = true;
+  device.asks_for_answers = *protocol >= kAsksForAnswers;
   device.state_session = session;
   device.state_sequence = sequence;
   if (!same) device.session = 0;
@@ -392,6 +392,12 @@ void Nodes::save_left_term(const std::string& name) {
 std::string Nodes::why_not_served(const Json& facts) {
   const Result<ProtocolVersion> protocol = read_protocol(facts.find("protocol"));
   return protocol ? berth::why_not_served(kProtocol, *protocol) : protocol.error().message();
+}
+
+bool Nodes::is_answer_due(const DeviceNode* device, const Json& heartbeat) {
+  if (device == nullptr || !device->facts_current || !device->asks_for_answers) return true;
+  const Json* answer = heartbeat.find("answer");
+  return answer != nullptr && *answer == Json(true);
 }
 
 Json Nodes::manifest(const std::string& name, const Json* overlay) const {

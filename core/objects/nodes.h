@@ -37,6 +37,7 @@ struct DeviceNode {
   std::string refusals;  // of the last state: what it has refused under another id it may take now (D6); empty: unsaid
   Millis last_heard = 0;
   Millis heartbeat_ms = 5000;        // as the device promised
+  bool asks_for_answers = false;     // as said by the facts' protocol, if these are current: kAsksForAnswers
   Holds holds;                       // the gateway's own taints
   std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts
   std::shared_ptr<const Node> read;  // from the store, as the facts alone make it; null once node was made
@@ -84,6 +85,8 @@ class Nodes {
 
   // Why nothing is placed on a device with these facts: the protocol it speaks. Empty: it is served.
   static std::string why_not_served(const Json& facts);
+  // Whether a heartbeat is to be answered. Null: nothing is known of its device.
+  static bool is_answer_due(const DeviceNode* device, const Json& heartbeat);
   // The JSON of the effective Node; there are facts.
   Json manifest(const std::string& name, const Json* overlay) const;
   // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.

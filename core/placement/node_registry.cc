@@ -66,7 +66,7 @@ bool NodeRegistry::is_silent_return(const std::string& node, std::string_view wh
   return what == "state" || online == nullptr || *online != Json(true);
 }
 
-// Answered, so that the device can tell a live gateway from a live broker.
+// An answer shows the device that the gateway lives, and not the broker alone, and has it say whether it obeys another.
 Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const Json& payload) {
   Result<NodeChange> change = context_.nodes.on_heartbeat(node, payload);
   if (!change) return change;
@@ -81,6 +81,7 @@ Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const J
     context_.nodes.expect(node);
     if (context_.mirror.barrier().is_synced() && !parts_.listings.is_open(node)) parts_.listings.start(node);
   }
+  if (!Nodes::is_answer_due(device, payload)) return change;
   Request answer(RequestType::heartbeat);
   if (const Json* sequence = payload.find("sequence"); sequence != nullptr) {
     answer.sequence = Nodes::number(*sequence);
