@@ -64,6 +64,11 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
 
  private:
   enum class State { stopped, resolving, connecting, up, waiting };
+  struct Gathered {
+    int messages = 0;
+    std::size_t bytes = 0;  // of payload
+    bool is_urgent = false;
+  };
   using Ready = void (Impl::*)();
 
   void resolve();
@@ -75,7 +80,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void wait();
   void wait_for(asio::posix::stream_descriptor::wait_type type, bool& waiting, Ready ready);
   void wait_for_tick();
-  void rest_after(bool urgent, std::size_t bytes);
+  void rest();
   void on_readable();
   void on_writable();
   // After a call of the session: handles its status, delivers incoming messages, waits for the socket again.
@@ -115,6 +120,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   int failures_ = 0;
   std::chrono::steady_clock::time_point up_since_;
   std::deque<Message> undelivered_;  // while there are any, nothing more is read
+  Gathered gathered_;                // delivered since the last read
   bool delivery_posted_ = false;
   bool read_waiting_ = false;  // or a rest runs
   bool write_waiting_ = false;
@@ -202,6 +208,7 @@ void MqttTransport::Impl::forget_session() {
   if (descriptor_.is_open()) descriptor_.release();
   read_waiting_ = write_waiting_ = delivery_posted_ = false;
   undelivered_.clear();
+  gathered_ = {};
   deadline_.cancel();
   tick_.cancel();
   rest_.cancel();
@@ -265,9 +272,11 @@ void MqttTransport::Impl::wait_for_tick() {
   }));
 }
 
-void MqttTransport::Impl::rest_after(bool urgent, std::size_t bytes) {
+void MqttTransport::Impl::rest() {
+  const Gathered all = std::exchange(gathered_, {});
   if (options_.read_rest == 0 || read_waiting_) return;
-  const ReadRest::Duration rest = read_rest_.after(std::chrono::steady_clock::now(), urgent, bytes);
+  const ReadRest::Duration rest =
+      read_rest_.after(std::chrono::steady_clock::now(), all.is_urgent, all.bytes, all.messages);
   if (rest == ReadRest::Duration::zero()) return;
   read_waiting_ = true;
   // The loop would be woken for each message that arrives, even if nobody waits for it.
@@ -312,19 +321,20 @@ void MqttTransport::Impl::deliver(bool all) {
     if (handler != nullptr) handler->on_link(true);
   }
   int delivered = 0;
-  bool urgent = false;
   std::size_t bytes = 0;
   for (; generation == generation_ && handler != nullptr && !undelivered_.empty(); ++delivered) {
     if (!all && (delivered == kDeliveredAtOnce || bytes >= kBytesDeliveredAtOnce)) break;
     const Message message = std::move(undelivered_.front());
     undelivered_.pop_front();
     bytes += message.payload.size();
-    urgent = urgent || message.qos > 0;
+    gathered_.is_urgent = gathered_.is_urgent || message.qos > 0;
     handler->on_message(message);
   }
+  gathered_.messages += delivered;
+  gathered_.bytes += bytes;
   const bool reopened = !all && generation == generation_ && session_->take_window_reopened();
   if (reopened && handler != nullptr) handler->on_send_window();
-  if (delivered > 0 && generation == generation_ && undelivered_.empty()) rest_after(urgent, bytes);
+  if (delivered > 0 && generation == generation_ && undelivered_.empty()) rest();
   if (comes_up || delivered > 0 || reopened) end_turn();
 }
 

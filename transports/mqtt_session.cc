@@ -69,6 +69,13 @@ Message message_of(const mosquitto_message& in, const mosquitto_property* proper
   return message;
 }
 
+// Bytes of the packet that brings the message, if it has no properties.
+std::ptrdiff_t packet_bytes(const Message& message) {
+  std::size_t bytes = 2 + message.topic.size() + (message.qos > 0 ? 2 : 0) + 1 + message.payload.size();
+  for (std::size_t length = bytes; length > 0; length /= 128) ++bytes;
+  return static_cast<std::ptrdiff_t>(1 + bytes);
+}
+
 std::string fix_for(int reason) {
   switch (reason) {
     case MQTT_RC_BAD_USERNAME_OR_PASSWORD:
@@ -221,9 +228,10 @@ Status MqttSession::to_status(int code) const {
 int MqttSession::socket() const { return mosquitto_socket(client_.get()); }
 bool MqttSession::wants_write() const { return mosquitto_want_write(client_.get()); }
 
-bool MqttSession::has_input() const {
+std::ptrdiff_t MqttSession::count_input() const {
   int bytes = 0;
-  return (ioctl(socket(), FIONREAD, &bytes) == 0 && bytes > 0) || has_decrypted();
+  if (ioctl(socket(), FIONREAD, &bytes) == 0 && bytes > 0) return bytes;
+  return has_decrypted() ? 1 : 0;
 }
 
 bool MqttSession::has_decrypted() const { return tls_bytes_pending(mosquitto_ssl_get(client_.get())) > 0; }
@@ -232,9 +240,13 @@ std::vector<Message> MqttSession::take_messages() { return std::exchange(message
 
 Status MqttSession::read(bool& more) {
   more = false;
+  const std::size_t before = messages_.size();
   Status status = to_status(mosquitto_loop_read(client_.get(), 1));
   if (!status.is_success() || socket() < 0) return status;
-  more = has_input();
+  // Counted again only once the messages read since may be all that there was: where many wait, each would be counted.
+  for (std::size_t i = before; i < messages_.size(); ++i) input_ -= packet_bytes(messages_[i]);
+  if (messages_.size() == before || input_ <= 0) input_ = count_input();
+  more = input_ > 0;
   // With TLS, the library does not report a refused connection: it would wait forever.
   if (!more && tls_.get() != nullptr && is_hung_up())
     return Status::error(accepted_ ? "connection closed" : "connection refused or closed");

@@ -2,6 +2,7 @@
 // socket, calls read() and write(), then takes the received messages. No callback leaves this class.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,7 +56,7 @@ class MqttSession {
   Status connect(const MqttOptions& options, const std::string& address);
   // `code` of libmosquitto as a status, with the most specific reason known.
   Status to_status(int code) const;
-  bool has_input() const;
+  std::ptrdiff_t count_input() const;  // bytes; at least 1 if there is any
   bool is_hung_up() const;
   struct Callbacks;
 
@@ -70,8 +71,9 @@ class MqttSession {
   int outstanding_ = 0;
   bool was_full_ = false;
   bool overflow_logged_ = false;
-  std::string refusal_;     // of the CONNACK or DISCONNECT
-  std::string last_error_;  // as the library logged it
+  std::string refusal_;       // of the CONNACK or DISCONNECT
+  std::string last_error_;    // as the library logged it
+  std::ptrdiff_t input_ = 0;  // bytes that are certainly there to be read, from the last count
   std::vector<Message> messages_;
 };
 

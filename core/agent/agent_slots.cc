@@ -34,6 +34,7 @@ void Agent::carry_out(const Request& request) {
   const auto slot = state().slots.find(request.uid);
   const Tag older{request.uid, slot == state().slots.end() ? Epoch{} : slot->second.epoch};
   NodeDecision decision = slots_.carry_out(request);
+  if (decision.adopt) reporter_.note_gateway();
   if (decision.lasts) decision.answer->refusals = refused_.id();
   if (decision.undo) {
     turn_.after_commit([this, older] { runtime_.undo(older); });
@@ -61,6 +62,8 @@ void Agent::carry_out(const Request& request) {
     if (request.report) report();
     note_protocol(request);
     if (renewal_) renewal_->on_list(request);
+  } else if (request.type == RequestType::heartbeat) {
+    reporter_.note_answered(request.sequence);
   } else if (request.type == RequestType::certificate) {
     if (renewal_) renewal_->on_certificate(request);
   } else if (request.type == RequestType::delete_volume) {

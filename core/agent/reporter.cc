@@ -47,11 +47,17 @@ void Reporter::publish_online() {
 void Reporter::beat() {
   Message message;
   message.topic = topics_.node_heartbeat(config_.node);
-  message.payload = heartbeat_payload(session(), ++heartbeat_sequence_);
+  message.payload = heartbeat_payload(session(), ++heartbeat_sequence_, asked_from_ != 0);
   message.qos = 0;
   turn_.send(std::move(message));
   timers_.cancel(heartbeat_);
   heartbeat_ = timers_.at(clock_.now() + config_.heartbeat_ms, [this] { beat(); });
+}
+
+void Reporter::note_gateway() { asked_from_ = heartbeat_sequence_ + 1; }
+
+void Reporter::note_answered(std::uint64_t sequence) {
+  if (sequence >= asked_from_ && sequence <= heartbeat_sequence_) asked_from_ = 0;
 }
 
 void Reporter::publish_pod(const std::string& key, const std::string& uid, const Slot& slot,

@@ -46,6 +46,11 @@ class Reporter {
   void publish_online();
   // Now, and then at each interval until the link goes down.
   void beat();
+  // The device has begun to obey another gateway: heartbeats are to be answered, until that one has answered a later
+  // one. The gateway before hears them too, and learns from what its own answer meets that it is not obeyed any more.
+  void note_gateway();
+  // The gateway obeyed has answered the heartbeat of this number.
+  void note_answered(std::uint64_t sequence);
   // The status of the pod with this key and slot. Not while the link is down: at the next session all are published.
   void publish_pod(const std::string& key, const std::string& uid, const Slot& slot, const std::string& status);
   // Clears the pod's retained status, or remembers that it must be cleared once the link is up.
@@ -72,6 +77,7 @@ class Reporter {
   std::uint64_t session_ = 0;
   std::uint64_t state_sequence_ = 0;
   std::uint64_t heartbeat_sequence_ = 0;
+  std::uint64_t asked_from_ = 0;  // the first heartbeat that is to be answered; 0: none is
   Timers::Id heartbeat_ = 0;
   std::set<std::string> pending_clears_;  // by pod key
   bool link_up_ = false;

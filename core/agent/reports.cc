@@ -101,11 +101,12 @@ std::string presence_payload(const AgentSession& session, bool online) {
   return json.dump();
 }
 
-std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequence) {
+std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequence, bool is_to_be_answered) {
   Json json = Json::object();
   json.set("incarnation", session.incarnation);
   json.set("sequence", std::to_string(sequence));
   if (!session.at.is_zero()) json.set("at", to_text(session.at));
+  if (is_to_be_answered) json.set("answer", true);
   return json.dump();
 }
 

@@ -63,8 +63,8 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
                                const StateNotes& notes, const std::string& address = {});
 // nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session","at"}
 std::string presence_payload(const AgentSession& session, bool online);
-// nodes/<node>/heartbeat: {"incarnation","sequence","at"}
-std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequence);
+// nodes/<node>/heartbeat: {"incarnation","sequence","at"}, and "answer" if gateways are to answer it
+std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequence, bool is_to_be_answered);
 // nodes/<node>/pods/<ns>/<name>: {"uid","epoch","incarnation","slot", and the members of `status`}. `status`: what the
 // runtime observed, JSON text of an object; anything else is treated as {"phase":"Pending"}.
 std::string pod_status_payload(const AgentSession& session, const std::string& uid, const Slot& slot,

@@ -76,10 +76,12 @@ void Dispatcher::take_status(const std::vector<std::string_view>& levels, const 
 void Dispatcher::take_from_node(const std::vector<std::string_view>& levels, const Message& message) {
   const std::string node(levels[1]);
   const auto refuse = [&](const std::string& why) { log_refused(context_.log, message.topic, why); };
-  if (context_.nodes.find(node) == nullptr && context_.nodes.all().size() >= kMaxNodes) {
-    return refuse("more than " + std::to_string(kMaxNodes) + " nodes are known already");
+  if (context_.nodes.find(node) == nullptr) {
+    if (context_.nodes.all().size() >= kMaxNodes) {
+      return refuse("more than " + std::to_string(kMaxNodes) + " nodes are known already");
+    }
+    if (!is_valid_name(node)) return refuse("not a valid node name");
   }
-  if (!is_valid_name(node)) return refuse("not a valid node name");
   const bool is_status = is_pod_status(levels);
   if (!is_status && levels.size() != 3) return refuse("not a topic of a node");
   if (message.payload.empty()) return;  // a retained message was cleared

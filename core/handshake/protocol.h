@@ -21,9 +21,11 @@ struct ProtocolVersion {
 
 // Of this program. With another major one, count up the form in core/api/packed.cc: stored nodes are made again, since
 // which of them are served has changed.
-inline constexpr ProtocolVersion kProtocol{1, 9};
+inline constexpr ProtocolVersion kProtocol{1, 10};
 // From this one on a gateway understands Kept.
 inline constexpr ProtocolVersion kTellsKept{1, 5};
+// From this one on a device says which of its heartbeats are to be answered; before, all are.
+inline constexpr ProtocolVersion kAsksForAnswers{1, 10};
 
 std::string to_text(const ProtocolVersion& version);  // "<major>.<minor>"
 // The member "protocol" of a message; null: absent, which means 1.0. An error names the member.

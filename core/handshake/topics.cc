@@ -41,6 +41,7 @@ std::string Topics::client(std::string_view identity) const { return join(root_,
 std::vector<std::string_view> Topics::split(std::string_view topic) const {
   std::vector<std::string_view> levels;
   if (!topic.starts_with(root_)) return levels;
+  levels.reserve(5);  // most topics have fewer
   topic.remove_prefix(root_.size());
   for (;;) {
     const std::size_t slash = topic.find('/');

@@ -19,6 +19,8 @@ namespace berth {
 
 namespace {
 
+constexpr Millis kHeartbeatMax = 3'600'000;
+
 const Json* member(const Json& object, std::string_view key, Json::Type type) {
   const Json* found = object.find(key);
   return found != nullptr && found->type() == type ? found : nullptr;
@@ -151,12 +153,13 @@ std::string packed(const Node& node) {
 
 Status Nodes::load(const RecordView& record) {
   const std::string name(record.key);
-  DeviceNode& device = nodes_[name];
+  DeviceNode& device = add(name).first;
   if (is_node_record(record.value)) {
     const Status loaded = load_packed(record, device);
     if (!loaded.is_success()) return Status::error("stored node " + name + ": " + loaded.message());
     if (device.incarnation.empty() && device.facts.is_null()) {
       if (!device.term_lead.is_zero()) left_terms_[name] = device.term_lead;
+      by_name_.erase(name);
       nodes_.erase(name);
       return Status::ok();
     }
@@ -215,9 +218,8 @@ void Nodes::save_deferred() {
 Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload) {
   if (Status identity = check_identity(name, payload); !identity.is_success()) return identity;
   const std::string incarnation = text_of(payload, "incarnation");
-  if (const Result<ProtocolVersion> protocol = read_protocol(payload.find("protocol")); !protocol) {
-    return protocol.error();
-  }
+  const Result<ProtocolVersion> protocol = read_protocol(payload.find("protocol"));
+  if (!protocol) return protocol.error();
   Json facts = facts_of(payload);
   // Tried on a copy first: what cannot be a Node changes nothing.
   DeviceNode trial;
@@ -255,11 +257,13 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     times.push_back(clock_.now());
   }
   device.facts_current = true;
+  device.asks_for_answers = *protocol >= kAsksForAnswers;
   device.state_session = session;
   device.state_sequence = sequence;
   if (!same) device.session = 0;
   if (const std::uint64_t beat = number_of(payload, "heartbeatMs"); beat > 0) {
-    device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, 3'600'000));
+    device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, kHeartbeatMax));
+    none_silent_until_ = std::min(none_silent_until_, device.last_heard + kMissedHeartbeats * device.heartbeat_ms);
   }
   NodeChange change;
   if (const std::string why = text_of(payload, "storeLost"); !is_known && is_valid_id(why)) change.store_lost = why;
@@ -329,8 +333,7 @@ Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& paylo
   }
   device.session = session;
   device.boot_id = text_of(payload, "bootId");
-  device.last_heard = clock_.now();
-  device.reachable = true;
+  note_return(device);
   return NodeChange{.connected = news};
 }
 
@@ -342,32 +345,71 @@ Result<NodeChange> Nodes::on_heartbeat(const std::string& name, const Json& payl
 NodeChange Nodes::on_sign_of_life(const std::string& name, const std::string& incarnation) {
   DeviceNode* device = find(name);
   if (device == nullptr || device->incarnation != incarnation) return {};
-  device->last_heard = clock_.now();
-  if (device->reachable) return {};
-  device->reachable = true;
-  return NodeChange{.connected = true};
+  const bool was_reachable = device->reachable;
+  note_return(*device);
+  return NodeChange{.connected = !was_reachable};
+}
+
+void Nodes::note_return(DeviceNode& device) {
+  device.last_heard = clock_.now();
+  if (std::exchange(device.reachable, true)) return;
+  none_silent_until_ = std::min(none_silent_until_, device.last_heard + kMissedHeartbeats * device.heartbeat_ms);
+  none_due_before_ = 0;
+}
+
+std::pair<DeviceNode&, bool> Nodes::add(const std::string& name) {
+  const auto [node, is_first] = nodes_.try_emplace(name);
+  if (is_first) {
+    by_name_.emplace(node->first, &node->second);
+    none_due_before_ = 0;
+  }
+  return {node->second, is_first};
 }
 
 DeviceNode& Nodes::expect(const std::string& name) {
-  const auto [node, is_first] = nodes_.try_emplace(name);
+  const auto [node, is_first] = add(name);
   const auto left = left_terms_.find(name);
   if (is_first && left != left_terms_.end()) {
-    node->second.term_lead = left->second;
+    node.term_lead = left->second;
     left_terms_.erase(left);
   }
-  return node->second;
+  return node;
 }
 
 std::vector<std::string> Nodes::find_silent() {
   std::vector<std::string> silent;
   const Millis now = clock_.now();
+  if (now <= none_silent_until_) return silent;
+  none_silent_until_ = now + kMissedHeartbeats * kHeartbeatMax;
   for (auto& [name, device] : nodes_) {
     if (!device.reachable) continue;
-    if (now - device.last_heard <= kMissedHeartbeats * device.heartbeat_ms) continue;
+    const Millis until = device.last_heard + kMissedHeartbeats * device.heartbeat_ms;
+    if (now <= until) {
+      none_silent_until_ = std::min(none_silent_until_, until);
+      continue;
+    }
     device.reachable = false;
     silent.push_back(name);
   }
   return silent;
+}
+
+std::vector<std::string> Nodes::find_due(Millis every) {
+  std::vector<std::string> due;
+  const Millis now = clock_.now();
+  if (now < none_due_before_) return due;
+  none_due_before_ = now + every;
+  for (auto& [name, device] : nodes_) {
+    if (device.compared == 0) device.compared = now;
+    if (!device.reachable) continue;  // none_due_before_ follows its return
+    if (now - device.compared < every) {
+      none_due_before_ = std::min(none_due_before_, device.compared + every);
+      continue;
+    }
+    device.compared = now;
+    due.push_back(name);
+  }
+  return due;
 }
 
 void Nodes::erase(const std::string& name) {
@@ -377,6 +419,7 @@ void Nodes::erase(const std::string& name) {
   states_put_off_.erase(name);
   const auto known = nodes_.find(name);
   const TermLead raised = known == nodes_.end() ? TermLead{} : known->second.term_lead;
+  by_name_.erase(name);
   nodes_.erase(name);
   if (raised.is_zero()) return store_.erase(Table::node, name);
   left_terms_[name] = raised;
@@ -392,6 +435,12 @@ void Nodes::save_left_term(const std::string& name) {
 std::string Nodes::why_not_served(const Json& facts) {
   const Result<ProtocolVersion> protocol = read_protocol(facts.find("protocol"));
   return protocol ? berth::why_not_served(kProtocol, *protocol) : protocol.error().message();
+}
+
+bool Nodes::is_answer_due(const DeviceNode* device, const Json& heartbeat) {
+  if (device == nullptr || !device->facts_current || !device->asks_for_answers) return true;
+  const Json* answer = heartbeat.find("answer");
+  return answer != nullptr && *answer == Json(true);
 }
 
 Json Nodes::manifest(const std::string& name, const Json* overlay) const {
@@ -433,8 +482,7 @@ NodeChange Nodes::set_incarnation(const std::string& name, const std::string& in
   device.session = 0;
   device.state_session = 0;
   device.state_sequence = 0;
-  device.last_heard = clock_.now();
-  device.reachable = true;
+  note_return(device);
   save(name);
   return NodeChange{.connected = true};
 }
@@ -508,8 +556,8 @@ std::uint64_t Nodes::number(const Json& json) {
 }
 
 DeviceNode* Nodes::find(const std::string& name) {
-  auto found = nodes_.find(name);
-  return found == nodes_.end() ? nullptr : &found->second;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
 std::vector<PersistentVolume> local_volumes(const std::string& node, const Json& facts) {

@@ -8,6 +8,9 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/api/manifest.h"
@@ -36,7 +39,9 @@ struct DeviceNode {
   bool reachable = false;
   std::string refusals;  // of the last state: what it has refused under another id it may take now (D6); empty: unsaid
   Millis last_heard = 0;
+  Millis compared = 0;               // when find_due() named it last, or saw it first; 0: it has not
   Millis heartbeat_ms = 5000;        // as the device promised
+  bool asks_for_answers = false;     // as said by the facts' protocol, if these are current: kAsksForAnswers
   Holds holds;                       // the gateway's own taints
   std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts
   std::shared_ptr<const Node> read;  // from the store, as the facts alone make it; null once node was made
@@ -50,6 +55,7 @@ struct NodeChange {
   bool refusals = false;        // DeviceNode::refusals
   bool quarantine = false;      // began, ended, or has another reason
   std::string store_lost = {};  // the device has a new store, since what it had was lost for this reason
+  bool operator==(const NodeChange&) const = default;
 };
 
 class Nodes {
@@ -76,6 +82,8 @@ class Nodes {
   DeviceNode& expect(const std::string& name);
   // Names of nodes that fell silent since: presence is not needed for that.
   std::vector<std::string> find_silent();
+  // Names of reachable nodes, each once in `every`, first when it has been known for so long.
+  std::vector<std::string> find_due(Millis every);
   void erase(const std::string& name);
   // While set, what a known incarnation reports again is not written: it reports that after every start of its own.
   void save_writes(bool saving) { saving_writes_ = saving; }
@@ -84,6 +92,8 @@ class Nodes {
 
   // Why nothing is placed on a device with these facts: the protocol it speaks. Empty: it is served.
   static std::string why_not_served(const Json& facts);
+  // Whether a heartbeat is to be answered. Null: nothing is known of its device.
+  static bool is_answer_due(const DeviceNode* device, const Json& heartbeat);
   // The JSON of the effective Node; there are facts.
   Json manifest(const std::string& name, const Json* overlay) const;
   // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.
@@ -111,6 +121,8 @@ class Nodes {
   const std::map<std::string, TermLead>& left_terms() const { return left_terms_; }
 
  private:
+  std::pair<DeviceNode&, bool> add(const std::string& name);  // true: it was not known
+  void note_return(DeviceNode& device);
   Status load_packed(const RecordView& record, DeviceNode& device);
   void save(const std::string& name);
   void save_left_term(const std::string& name);
@@ -122,6 +134,9 @@ class Nodes {
   const Clock& clock_;
   NodeLimits limits_;
   std::map<std::string, DeviceNode> nodes_;
+  std::unordered_map<std::string_view, DeviceNode*> by_name_;  // all of nodes_, for a look at each message
+  // Before these no node is silent, and none due. They are asked for every second, and most often it is far too early.
+  Millis none_silent_until_ = 0, none_due_before_ = 0;
   // Of nodes that were forgotten under a term of their own, for when they return: what was sent to them under that term
   // may still arrive, and must not be above the floor (P9). Durable as records without an incarnation.
   std::map<std::string, TermLead> left_terms_;

@@ -3,9 +3,9 @@
 // judges (N8). Not durable: after a restart of the gateway it is what the broker retains of each device's presence.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "core/handshake/epoch.h"
 
@@ -28,7 +28,7 @@ class HeardRuns {
     Epoch last;
     Epoch untold;  // zero: none
   };
-  std::map<std::string, Heard> heard_;  // by node
+  std::unordered_map<std::string, Heard> heard_;  // by node
 };
 
 }  // namespace berth

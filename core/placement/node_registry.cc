@@ -39,7 +39,8 @@ Status NodeRegistry::take_report(const std::string& node, std::string_view what,
   const Json* incarnation = payload.find("incarnation");
   const bool is_news = device != nullptr && device->incarnation == incarnation->as_string() &&
                        parts_.listings.runs().note(node, device->incarnation, *at);
-  apply_change(node, *change);
+  // Of a heartbeat that changes nothing, nothing follows either: what time changes follows each second.
+  if (what != "heartbeat" || *change != NodeChange{}) apply_change(node, *change);
   if (is_news && !change->connected) compare(node);
   return Status::ok();
 }
@@ -58,7 +59,7 @@ void NodeRegistry::take_states_put_off() {
 
 // What a forgotten device left at the broker, or its will, does not mean that it has returned.
 bool NodeRegistry::is_silent_return(const std::string& node, std::string_view what, const Json& payload) const {
-  if (context_.nodes.all().contains(node) || what == "heartbeat") return false;
+  if (what == "heartbeat" || context_.nodes.find(node) != nullptr) return false;
   const Json* incarnation = payload.find("incarnation");
   const bool named = incarnation != nullptr && incarnation->is_string() && !incarnation->as_string().empty();
   if (!named || !is_retired(*context_.identity, node, incarnation->as_string())) return false;
@@ -66,7 +67,7 @@ bool NodeRegistry::is_silent_return(const std::string& node, std::string_view wh
   return what == "state" || online == nullptr || *online != Json(true);
 }
 
-// Answered, so that the device can tell a live gateway from a live broker.
+// An answer shows the device that the gateway lives, and not the broker alone, and has it say whether it obeys another.
 Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const Json& payload) {
   Result<NodeChange> change = context_.nodes.on_heartbeat(node, payload);
   if (!change) return change;
@@ -75,12 +76,13 @@ Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const J
   const bool unknown = device == nullptr || device->incarnation != incarnation->as_string();
   // What a quarantined one says was not lost, it is not believed: asked for it at each heartbeat it would only repeat
   // it.
-  const bool is_believed = device == nullptr || quarantine_of(device->holds).empty();
-  if ((unknown || !device->facts_current) && is_believed) {
+  const auto is_believed = [device] { return device == nullptr || quarantine_of(device->holds).empty(); };
+  if ((unknown || !device->facts_current) && is_believed()) {
     // Birth or state were lost on the way, or this is an old message: a listing with an id of its own decides.
     context_.nodes.expect(node);
     if (context_.mirror.barrier().is_synced() && !parts_.listings.is_open(node)) parts_.listings.start(node);
   }
+  if (!Nodes::is_answer_due(device, payload)) return change;
   Request answer(RequestType::heartbeat);
   if (const Json* sequence = payload.find("sequence"); sequence != nullptr) {
     answer.sequence = Nodes::number(*sequence);
@@ -167,12 +169,8 @@ void NodeRegistry::refresh_local_volumes(const std::string& node) {
 }
 
 void NodeRegistry::compare_periodically() {
-  const Millis now = context_.clock.now();
-  for (const auto& [name, device] : context_.nodes.all()) {
-    Millis& last = compared_.try_emplace(name, now).first->second;
-    if (now - last < context_.options.compare_ms || !device.reachable || !context_.mirror.barrier().is_synced())
-      continue;
-    last = now;
+  if (!context_.mirror.barrier().is_synced()) return;
+  for (const std::string& name : context_.nodes.find_due(context_.options.compare_ms)) {
     note_certificate(name);
     if (!parts_.listings.is_open(name)) parts_.listings.start(name, Floor::leave);
   }
@@ -283,7 +281,6 @@ void NodeRegistry::note_incarnation(const Answer& answer) {
 
 void NodeRegistry::drop(const std::string& node) {
   parts_.listings.forget(node);
-  compared_.erase(node);
   adopted_.erase(node);
   backoff_.forget(node);
   parts_.refusals.forget(node);

@@ -2,7 +2,6 @@
 // and offer local volumes.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 
@@ -117,8 +116,7 @@ class NodeRegistry {
   CertificateWatch certificates_;
   Renewals renewals_;
   NodeNews news_;
-  std::set<std::string> volumes_refused_;   // nodes that offered volumes when there was no capacity
-  std::map<std::string, Millis> compared_;  // by node: last listing of compare_periodically()
+  std::set<std::string> volumes_refused_;  // nodes that offered volumes when there was no capacity
   std::set<std::string> adopted_;
 };
 

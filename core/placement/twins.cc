@@ -80,8 +80,9 @@ void Twins::note_alive(Heard& heard, Voice& voice) {
 }
 
 void Twins::note_report(const std::string& node, std::string_view what, const Json& payload, bool is_live) {
-  const std::string incarnation = payload.string_at("incarnation");
-  if (!is_valid_id(incarnation)) return;
+  const Json* said = payload.find("incarnation");
+  if (said == nullptr || !said->is_string() || !is_valid_id(said->as_string())) return;
+  const std::string& incarnation = said->as_string();
   const bool is_state = what == "state";
   const Json* online = payload.find("online");
   // A will comes whenever the broker notices.
@@ -148,6 +149,7 @@ void Twins::hold(const std::string& node, const Voice& one, const Voice& other) 
   for (const std::string& incarnation : placed) mark(node, incarnation, one, other);
   if (is_held(node)) return;
   const std::string quiet = std::to_string(context_.options.node_limits.twin_quiet_ms / 1000);
+  watched_.insert(node);
   quarantine_(node, "two devices use its name: " + one.about + " and " + other.about +
                         "; stop one of them and enroll it under another name. Nothing is placed here until one has "
                         "been heard alone for " +
@@ -197,6 +199,7 @@ bool Twins::is_one_machine(const Voice& speaker, const Voice* earlier) const {
 
 void Twins::list_later(const std::string& node) {
   heard_[node].again = context_.clock.now() + context_.options.node_limits.twin_return_ms;
+  watched_.insert(node);
 }
 
 bool Twins::is_held(const std::string& node) const {
@@ -213,9 +216,14 @@ void Twins::tick() {
   const Millis now = context_.clock.now();
   const Millis quiet = context_.options.node_limits.twin_quiet_ms;
   if (!context_.mirror.barrier().is_link_up()) return;
-  for (auto& [node, heard] : heard_) {
+  for (const std::string& node : std::set(watched_)) {
+    Heard& heard = heard_[node];
     const bool held = is_held(node);
-    if (held ? now - heard.changed < quiet : heard.again == 0 || now < heard.again) continue;
+    if (!held && heard.again == 0) {
+      watched_.erase(node);
+      continue;
+    }
+    if (held ? now - heard.changed < quiet : now < heard.again) continue;
     heard.again = 0;
     // What is there may be another device than the node was known by.
     listings_.start(node);
@@ -246,6 +254,7 @@ void Twins::forget_marks_without_placements() {
 
 void Twins::forget(const std::string& node) {
   heard_.erase(node);
+  watched_.erase(node);
   const std::string prefix = node + "/";
   for (const std::string& mark : std::set(context_.identity->twins)) {
     if (mark.starts_with(prefix)) context_.identity.erase(&Identity::twins, mark);

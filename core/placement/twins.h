@@ -9,9 +9,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/json/json.h"
@@ -84,8 +85,9 @@ class Twins {
   const PlacementState& state_;
   Listings& listings_;
   std::function<void(const std::string&, const std::string&)> quarantine_;
-  std::map<std::string, Heard> heard_;  // by node
-  Millis since_;                        // the link is up, or the gateway runs
+  std::unordered_map<std::string, Heard> heard_;  // by node
+  std::set<std::string> watched_;                 // of these a time may come: they are held, or to be listed again
+  Millis since_;                                  // the link is up, or the gateway runs
   Millis cleaned_at_ = 0;
 };
 

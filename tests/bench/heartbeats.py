@@ -1,7 +1,8 @@
 """CPU time of the gateway per heartbeat, and of a fleet that does nothing: the real berthd and a real mosquitto.
 
     tests/run bench            builds with release flags, then runs this
-    BERTH_BUILD=build/bench python3 tests/bench/heartbeats.py [--nodes N] [--every S] [--seconds S] [--windows N] [--syscalls]
+    BERTH_BUILD=build/bench python3 tests/bench/heartbeats.py [--nodes N] [--every S] [--seconds S] [--windows N] [--protocol V]
+                                          [--syscalls]
 
 One client joins for all nodes and reads what they are asked (devices.py). The heartbeats are spread evenly over the time, as those
 of a fleet are, so that hardly two of them meet in one turn; they come over a few connections of their own, ready-made. The CPU
@@ -37,9 +38,16 @@ REST_S, RESTS = 1.0, 60  # until nothing is left of the nodes' joining
 
 
 class Listener(Devices):
-    """Counts the answers to heartbeats."""
+    """Devices of a version of the protocol; counts the answers to heartbeats."""
 
     answered = 0
+
+    def __init__(self, fleet, port, nodes, protocol):
+        self.protocol = protocol
+        super().__init__(fleet, port, nodes)
+
+    def publish_json(self, below, value, retain=False):
+        super().publish_json(below, {**value, "protocol": self.protocol} if below.endswith("/state") else value, retain)
 
     def take_(self, node, payload):
         if payload.get("type") == "Heartbeat":
@@ -75,9 +83,11 @@ class Hearts:
         self.sent, self.ends = 0, False
         self.thread = threading.Thread(target=self.beat_)
 
-    def packet_(self, number):
+    def packet_(self, number, asks=False):
         name = self.names[number % len(self.names)]
         beat = {"incarnation": f"inc-{name}", "sequence": str(1 + number // len(self.names)), "at": "1.1"}
+        if asks:
+            beat["answer"] = True
         return frame(0x30, text(self.fleet.topic(f"nodes/{name}/heartbeat")) + compact(beat).encode())
 
     def beat_(self):
@@ -94,9 +104,11 @@ class Hearts:
         return self
 
     def __exit__(self, *_):
+        """The last heartbeat of each connection asks for an answer, which shows that those before it were taken."""
         self.ends = True
         self.thread.join()
-        for link in self.links:
+        for number, link in enumerate(self.links):
+            link.sendall(self.packet_(number, asks=True))
             link.close()
 
 
@@ -144,7 +156,7 @@ def measure(folder, given):
     broker = Broker(folder / "broker", config=BROKER_LOG).start()
     fleet = Fleet(folder, broker.port)
     gateway = fleet.start_gateway()
-    devices = Listener(fleet, broker.port, given.nodes)
+    devices = Listener(fleet, broker.port, given.nodes, given.protocol)
     try:
         devices.join()
         devices.wait(lambda: len(devices.ready) >= given.nodes, f"the status of {given.nodes} nodes", JOIN_S)
@@ -154,7 +166,7 @@ def measure(folder, given):
             time.sleep(min(2.0, given.seconds))
             busy = in_windows(gateway.pid, given.seconds, given.windows, lambda: hearts.sent)
             calls = count_syscalls(gateway.pid, given.seconds, lambda: hearts.sent) if given.syscalls else None
-        devices.wait(lambda: devices.answered >= hearts.sent * 0.99, "the answers", 30)
+        devices.wait(lambda: devices.answered >= CONNECTIONS, "the answers", 30)
     finally:
         devices.close()
         fleet.stop()
@@ -162,7 +174,7 @@ def measure(folder, given):
     quiet = statistics.median(cpu / seconds for cpu, seconds, _ in idle)  # us a second
     each = [(cpu - quiet * seconds) / beats for cpu, seconds, beats in busy]
     shares = [cpu / seconds / 1e4 for cpu, seconds, _ in busy]
-    found = {"nodes": given.nodes, "every_s": given.every, "heartbeats": sum(beats for _, _, beats in busy),
+    found = {"nodes": given.nodes, "every_s": given.every, "answered": devices.answered, "heartbeats": sum(beats for _, _, beats in busy),
              "us_per_heartbeat": round(statistics.median(each), 2), "us_per_heartbeat_windows": [round(us, 2) for us in each],
              "percent_of_a_core_without": round(quiet / 1e4, 3), "percent_of_a_core_with": round(statistics.median(shares), 3)}
     return found if calls is None else {**found, "syscalls_per_heartbeat": calls}
@@ -174,6 +186,7 @@ def main():
     parser.add_argument("--every", type=float, default=10.0, help="seconds between two heartbeats of a node")
     parser.add_argument("--seconds", type=float, default=5.0, help="length of a window")
     parser.add_argument("--windows", type=int, default=5)
+    parser.add_argument("--protocol", default="1.10", help="that of the devices; below 1.10 each heartbeat is answered")
     parser.add_argument("--syscalls", action="store_true", help="count the gateway's system calls as well")
     with tempfile.TemporaryDirectory(prefix="heartbeats-") as folder:
         print(json.dumps(measure(Path(folder), parser.parse_args())))

@@ -61,6 +61,18 @@ def test_an_agent_rejects_epochs_below_the_floor_it_was_given_even_after_a_resta
         assert [slot.value["epoch"] for slot in store.records("slot").values()] == ["1.100"]
 
 
+def test_a_gateway_hears_with_a_heartbeat_that_a_device_obeys_another_one(fleet, connect):
+    assert fleet.observer  # from the first heartbeat on
+    fleet.start("n1")
+    other = FakeGateway(fleet, connect, "n1")
+    other.wait_session(0)
+    assert other.ask("List", "0.0", term=str(1 << 40), storeId="another", page=0, listId="7")["type"] == "Slots"
+    fleet.programs["berthd"].wait_output("the node obeyed another gateway")  # long before it compares
+    beats = fleet.topic("nodes/n1/heartbeat")
+    fleet.observer.wait_message(beats, lambda beat: "answer" in beat)
+    fleet.observer.wait_latest(beats, lambda beat: "answer" not in beat)
+
+
 def number(epoch):
     term, counter = epoch.split(".")
     return int(term), int(counter)

@@ -28,7 +28,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
   EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
   EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
-  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.9");
+  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.10");
   EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
   EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
   EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
@@ -149,6 +149,35 @@ TEST_F(AgentReports, HeartbeatsAreSentWhileTheLinkIsUp) {
   EXPECT_TRUE(transport.sent.empty());
   set_link(true);
   EXPECT_EQ(member("nodes/n1/heartbeat", "sequence"), "3");
+}
+
+// Each gateway that hears them answers, and one that is no longer obeyed learns that from what its answer meets.
+TEST_F(AgentReports, HeartbeatsAskForAnAnswerFromAnotherGatewayOnUntilThatOneHasAnswered) {
+  const std::string topic = "nodes/n1/heartbeat";
+  const auto answer = [&](std::uint64_t term, const std::string& store_id, std::uint64_t sequence) {
+    Request request(RequestType::heartbeat);
+    request.gateway = "gw";
+    request.gateway_id = {term, store_id};
+    request.sequence = sequence;
+    deliver(request);
+    pass(5'000);
+  };
+  boot();
+  EXPECT_EQ(member(topic, "answer"), "none");
+  deliver(RequestType::list, {}, 0);  // of (2, store)
+  pass(5'000);
+  EXPECT_EQ(member(topic, "sequence"), "2");
+  EXPECT_EQ(member(topic, "answer"), "true");
+  answer(2, "store", 1);
+  EXPECT_EQ(member(topic, "answer"), "true") << "that heartbeat was sent before";
+  answer(1, "before", 3);
+  EXPECT_EQ(member(topic, "answer"), "true") << "that gateway is not obeyed";
+  answer(2, "store", 99);
+  EXPECT_EQ(member(topic, "answer"), "true") << "there was no such heartbeat";
+  answer(2, "store", 5);
+  EXPECT_EQ(member(topic, "answer"), "none");
+  answer(3, "after", 5);
+  EXPECT_EQ(member(topic, "answer"), "true");
 }
 
 TEST_F(AgentReports, APodsStatusIsRetainedFromAdmissionToTheEnd) {

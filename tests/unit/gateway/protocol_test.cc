@@ -1,4 +1,6 @@
 // Devices of other versions of the protocol: which are served, and what is shown of those that are not.
+#include <algorithm>
+
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {
@@ -21,7 +23,7 @@ class DeviceVersions : public GatewayTest {
 };
 
 constexpr char kTooNew[] =
-    "its protocol 2.0 is not supported: this gateway speaks 1.9 and serves devices of 1; upgrade the gateway";
+    "its protocol 2.0 is not supported: this gateway speaks 1.10 and serves devices of 1; upgrade the gateway";
 
 TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
   start_connected();
@@ -34,6 +36,33 @@ TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
     answer("n1", AnswerType::released);
   }
   EXPECT_TRUE(log.warnings.empty());
+}
+
+TEST_F(DeviceVersions, OnlyHeartbeatsThatAskForItAreAnsweredUnlessTheDeviceIsOlderOrNotKnown) {
+  start_connected();
+  const auto is_answered = [&](const std::string& more, const std::string& incarnation = "i1") {
+    transport.sent.clear();
+    receive(topics.node_heartbeat("n1"), R"({"incarnation":")" + incarnation + R"(","sequence":"7")" + more + "}");
+    return std::any_of(transport.sent.begin(), transport.sent.end(), [&](const Message& each) {
+      const Result<Request> asked = decode_request(each.payload);
+      return each.topic == topics.node_requests("n1") && asked && asked->type == RequestType::heartbeat;
+    });
+  };
+  EXPECT_TRUE(is_answered("")) << "nothing is known of it";
+  speak("1.9");
+  EXPECT_TRUE(is_answered(""));
+  speak("1.10", 3);
+  EXPECT_FALSE(is_answered(""));
+  EXPECT_FALSE(is_answered(R"(,"answer":false)"));
+  EXPECT_FALSE(is_answered(R"(,"answer":"true")"));
+  EXPECT_TRUE(is_answered(R"(,"answer":true)"));
+  receive(topics.node_presence("n1"), R"({"incarnation":"i2","session":"1","online":true})");
+  EXPECT_TRUE(is_answered("", "i2")) << "what it was said to speak was another incarnation's";
+  speak("1.9", 4);
+  EXPECT_TRUE(is_answered("")) << "after a downgrade";
+  restart();
+  speak("1.10", 5);
+  EXPECT_FALSE(is_answered(""));
 }
 
 TEST_F(DeviceVersions, NothingIsPlacedOnAnUnsupportedOneEvenIfAPodToleratesEverything) {
@@ -90,7 +119,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInEachList) {
     const Result<Request> asked = decode_request(message.payload);
     if (message.topic != topics.node_requests("n1") || !asked || asked->type != RequestType::list) continue;
     listed = true;
-    EXPECT_EQ(to_text(asked->protocol), "1.9");
+    EXPECT_EQ(to_text(asked->protocol), "1.10");
   }
   EXPECT_TRUE(listed);
 }

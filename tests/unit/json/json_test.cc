@@ -37,6 +37,49 @@ TEST(Json, ReadsAndWritesEveryTypeInOrder) {
   EXPECT_EQ(round_trip("\"lone\""), "\"lone\"");
 }
 
+// White space before it has the whole parser read it, whatever it is.
+TEST(Json, ReadsASmallObjectOfPlainStringsLikeAnyOther) {
+  for (const std::string text : {R"({"a":"x"})",
+                                 R"({"incarnation":"i","sequence":"7","at":"1.2","answer":true,"b":false})",
+                                 R"({"":""})",
+                                 R"({"a":"x","a":"y"})",
+                                 R"({"a":"x","A":"y"})",
+                                 R"({"a":"x",})",
+                                 R"({"a":"x"}})",
+                                 R"({"a":"x"} )",
+                                 R"({})",
+                                 "{",
+                                 R"({"a)",
+                                 R"({"a")",
+                                 R"({"a":)",
+                                 R"({"a":"x)",
+                                 R"({"a":"x")",
+                                 R"({"a":tru})",
+                                 R"({"a":truee})",
+                                 R"({"a":nul})",
+                                 R"({"a":null})",
+                                 R"({"a":1})",
+                                 R"({"a":"\n"})",
+                                 R"({"a":"\true"})",
+                                 R"({"\u0061":"x","a":"y"})",
+                                 "{\"a\":\"\x01\"}",
+                                 "{\"a\":\"\xc3\xa4\"}",
+                                 "{\"a\":\"\xff\"}",
+                                 R"({"a":"x" ,"b":"y"})",
+                                 R"({"a":{"b":"c"}})",
+                                 R"({,"a":"x"})"}) {
+    const Result<Json> read = Json::parse(text), whole = Json::parse(" " + text);
+    ASSERT_EQ(static_cast<bool>(read), static_cast<bool>(whole)) << text;
+    if (read) {
+      EXPECT_EQ(*read, *whole) << text;
+    } else {
+      EXPECT_FALSE(read.error().message().empty()) << text;
+    }
+  }
+  EXPECT_TRUE(refused(R"({"a":"x"})", "the limit is 8", {.bytes = 8, .depth = 64}));
+  EXPECT_TRUE(refused(R"({"a":"x"})", "nested deeper than 0 levels", {.bytes = 100, .depth = 0}));
+}
+
 TEST(Json, DistinguishesKeysByCase) {
   const Result<Json> json = Json::parse(R"({"A":2,"a":1})");
   ASSERT_TRUE(json);

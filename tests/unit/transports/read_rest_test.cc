@@ -10,9 +10,9 @@ using std::chrono::milliseconds;
 class ReadRestTest : public testing::Test {
  protected:
   // After so many more ms messages were delivered; the ms of the rest.
-  long after(int ms, bool urgent = false, std::size_t bytes = 100) {
+  long after(int ms, bool urgent = false, std::size_t bytes = 100, int messages = 1) {
     now_ += milliseconds(ms);
-    return std::chrono::duration_cast<milliseconds>(rest_.after(now_, urgent, bytes)).count();
+    return std::chrono::duration_cast<milliseconds>(rest_.after(now_, urgent, bytes, messages)).count();
   }
   ReadRest rest_{milliseconds(10)};
   ReadRest::Time now_;
@@ -43,11 +43,25 @@ TEST_F(ReadRestTest, IsNotInAFloodOfBytes) {
   EXPECT_EQ(after(1), 10);
 }
 
+TEST_F(ReadRestTest, BecomesLongerWhereManyMessagesComeInEachAndShortAgainAfterOneOfQos1) {
+  const int many = ReadRest::kManyMessages;
+  after(0);
+  EXPECT_EQ(after(1, false, 100, many), 10) << "the first";
+  EXPECT_EQ(after(10, false, 100, many), 20);
+  EXPECT_EQ(after(20, false, 100, many), 40);
+  EXPECT_EQ(after(50, false, 100, many), 40) << "no longer than that, and still dense";
+  EXPECT_EQ(after(40, false, 100, many - 1), 10);
+  EXPECT_EQ(after(10, false, 100, many), 20);
+  EXPECT_EQ(after(20, true, 100, many), 0);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(after(10, false, 100, many), 0);
+  EXPECT_EQ(after(10, false, 100, many), 10);
+}
+
 TEST(ReadRest, OfNoTimeNeverIs) {
   ReadRest rest{milliseconds(0)};
   const ReadRest::Time now;
-  EXPECT_EQ(rest.after(now, false, 1), ReadRest::Duration::zero());
-  EXPECT_EQ(rest.after(now, false, 1), ReadRest::Duration::zero());
+  EXPECT_EQ(rest.after(now, false, 1, 1), ReadRest::Duration::zero());
+  EXPECT_EQ(rest.after(now, false, 1, 1), ReadRest::Duration::zero());
 }
 
 }  // namespace
