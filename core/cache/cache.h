@@ -121,7 +121,7 @@ class Cache {
   Status assume(std::shared_ptr<const Pod> pod, const std::string& node);
   // The node holds the pod (row bound, or found at recovery). Unknown pods are added; an assumed pod on another node
   // is moved.
-  void confirm(std::shared_ptr<const Pod> pod, const std::string& node);
+  void confirm(std::shared_ptr<const Pod> pod, std::string_view node);
   // Removes an assumed pod; no effect for other and unknown pods.
   void forget(std::string_view uid);
   // Removes a pod in any state; no effect for an unknown one.
@@ -153,7 +153,7 @@ class Cache {
   };
   Index find_node(std::string_view name) const;
   Index find_pod(std::string_view uid) const;  // in placed_
-  void place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed);
+  void place_pod(std::shared_ptr<const Pod> pod, std::string_view node, bool assumed);
   void add_to(Index node, const std::shared_ptr<const Pod>& pod);
   void take_from(Index node, std::string_view uid);
   void note_images(const Node* before, const Node* after);

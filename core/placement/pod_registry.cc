@@ -175,8 +175,8 @@ void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosi
   if (entry == nullptr) return;
   PodCondition unknown_profile;
   unknown_profile.reason = "Unschedulable";
-  unknown_profile.message =
-      "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod";
+  unknown_profile.message = "spec.schedulerName: no profile \"" + pod->spec->scheduler_name +
+                            "\" in this gateway; add it, or re-create the pod";
   entry->edit_extras([&unknown_profile](PodExtras& extras) { extras.condition = unknown_profile; });
 }
 

@@ -68,7 +68,7 @@ Status Scheduler::add_profile(const Registry& registry, const Profile& profile) 
 }
 
 const Framework* Scheduler::framework_of(const Pod& pod) const {
-  auto found = frameworks_.find(pod.scheduler_name);
+  auto found = frameworks_.find(pod.spec->scheduler_name);
   return found == frameworks_.end() ? nullptr : found->second.get();
 }
 

@@ -179,7 +179,7 @@ TEST_F(CacheOrder, AStateIsWholeWhateverWasInItsPlaceBefore) {
       Pod pod = make_pod("p" + std::to_string(i * 7919 % 2003), resources({{"cpu", "100m"}, {"example.com/x", "1"}}));
       if (random.chance(1, 3)) pod.affinity->pod_affinity.required.emplace_back();
       if (random.chance(1, 3)) pod.affinity->pod_anti_affinity.required.emplace_back();
-      if (random.chance(1, 3)) pod.containers[0].host_ports.push_back({"", "TCP", 80 + i});
+      if (random.chance(1, 3)) pod.spec.edit().containers[0].host_ports.push_back({"", "TCP", 80 + i});
       const auto made = share(std::move(pod));
       ASSERT_TRUE(cache.assume(made, node).is_success());
       placed[made->uid()] = {made, node};

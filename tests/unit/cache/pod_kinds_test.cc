@@ -48,7 +48,7 @@ TEST(PodKinds, AreEqualInNamespaceLabelsAffinityAndDeletion) {
   place(pod_of("a", "web"));
   Pod alike = pod_of("b", "web");
   alike.priority = 7;
-  alike.containers[0].image = "other";
+  alike.spec.edit().containers[0].image = "other";
   place(alike);
   cache.update_snapshot(snapshot);
   const auto kinds = [&] {

@@ -36,7 +36,7 @@ TEST_F(AttemptTest, KeepsOnlyTheNameOfANominatedPodThatIsNotTriedBecauseItIsDele
   const Pod& nominated = *scheduler.queue().nominator().pods_on("n1").at(0);
   EXPECT_EQ(nominated.uid(), "uid-leaving");
   EXPECT_EQ(nominated.priority, 0) << "a pod of priority 5 does not count it";
-  EXPECT_TRUE(nominated.containers.empty()) << "it asks for nothing";
+  EXPECT_TRUE(nominated.spec->containers.empty()) << "it asks for nothing";
 }
 
 }  // namespace
