@@ -169,7 +169,8 @@ void PodRegistry::finish_removals(bool of_finished_pods) {
 
 void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosition* kept) {
   if (parts_.scheduler.framework_of(*pod) != nullptr) {
-    return kept == nullptr ? parts_.scheduler.handlers().pod_added(pod) : parts_.scheduler.queue().restore(pod, *kept);
+    EventHandlers& handlers = parts_.scheduler.handlers();
+    return kept == nullptr ? handlers.pod_added(pod) : handlers.pod_restored(pod, *kept);
   }
   PodEntry* entry = context_.objects.pods().find(pod->metadata.key());
   if (entry == nullptr) return;

@@ -88,6 +88,18 @@ Explanation Scheduler::explain(const Pod& pod, const std::string& excluded_uid, 
   return explain_on({cache_, snapshot_, random_, search_}, *framework, pod, excluded_uid, options);
 }
 
+bool Scheduler::prepare_snapshot() {
+  constexpr std::size_t kNodes = 8192;  // in a part: a few milliseconds
+  return evaluator_ != nullptr && cache_.prepare(snapshot_, handlers_.needs(), kNodes);
+}
+
+bool Scheduler::prepare() { return queue_.has_next() && prepare_snapshot(); }
+
+bool Scheduler::prepare_ahead() {
+  if (std::exchange(structure_seen_, cache_.structure()) != cache_.structure()) return false;
+  return prepare_snapshot();
+}
+
 Scheduler::Attempt Scheduler::schedule_one() {
   std::optional<QueuedPod> queued = queue_.pop();
   if (!queued) return {};
