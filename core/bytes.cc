@@ -1,10 +1,12 @@
 #include "core/bytes.h"
 
+#include <tuple>
+
 namespace berth {
 
 namespace {
 
-constexpr std::size_t kTextSize = 36;
+constexpr std::size_t kTextSize = std::tuple_size_v<ByteReader::UuidText>;
 constexpr std::size_t kBytes = 16;
 
 bool is_dash(std::size_t at) { return at == 8 || at == 13 || at == 18 || at == 23; }
@@ -34,15 +36,23 @@ std::string pack_uuid(std::string_view text) {
   return packed;
 }
 
-// `packed` has kBytes bytes, or none when the input was truncated.
-void unpack_uuid(std::string_view packed, std::string& text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  text.assign(packed.empty() ? 0 : kTextSize, '-');
+using HexPairs = std::array<std::array<char, 2>, 256>;
+constexpr HexPairs make_hex_pairs() {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  HexPairs pairs{};
+  for (std::size_t byte = 0; byte < pairs.size(); ++byte) pairs[byte] = {kHex[byte >> 4], kHex[byte & 15]};
+  return pairs;
+}
+
+// `packed` has kBytes bytes. A start unpacks a hundred thousand of them.
+void unpack_uuid(std::string_view packed, ByteReader::UuidText& text) {
+  static constexpr HexPairs kPairs = make_hex_pairs();
   std::size_t at = 0;
   for (const char c : packed) {
-    if (is_dash(at)) ++at;
-    text[at++] = kHex[static_cast<std::uint8_t>(c) >> 4];
-    text[at++] = kHex[static_cast<std::uint8_t>(c) & 15];
+    if (is_dash(at)) text[at++] = '-';
+    const std::array<char, 2>& pair = kPairs[static_cast<std::uint8_t>(c)];
+    text[at++] = pair[0];
+    text[at++] = pair[1];
   }
 }
 
@@ -55,9 +65,8 @@ void ByteWriter::id(std::string_view text) {
 }
 
 std::string ByteReader::id() {
-  std::string text;
-  id(text);
-  return text;
+  UuidText uuid{};
+  return std::string(id(uuid));
 }
 
 std::string_view ByteReader::id_bytes() {
@@ -67,10 +76,13 @@ std::string_view ByteReader::id_bytes() {
   return all.substr(0, all.size() - bytes_.size());
 }
 
-void ByteReader::id(std::string& text) {
+std::string_view ByteReader::id(UuidText& uuid) {
   const std::uint64_t size = number();
-  if (size == 0) return unpack_uuid(raw(kBytes), text);
-  text = raw(size - 1);
+  if (size != 0) return raw(size - 1);
+  const std::string_view packed = raw(kBytes);
+  if (packed.empty()) return {};
+  unpack_uuid(packed, uuid);
+  return {uuid.data(), uuid.size()};
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 // version where it may change.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -74,9 +75,10 @@ class ByteReader {
   }
   std::string_view text() { return raw(number()); }
   std::string id();
+  // The same without an allocation: a view of the input, or of a UUID's characters in `uuid`.
+  using UuidText = std::array<char, 36>;
+  std::string_view id(UuidText& uuid);
   std::string_view id_bytes();  // in encoded form, for another reader
-  // The same into an existing string, which may save an allocation.
-  void id(std::string& text);
 
   void fail() { ok_ = false; }
   bool ok() const { return ok_; }

@@ -177,6 +177,16 @@ T& Shared<T>::edit() {
   return part_->value;
 }
 
+// The same where many are read and few are made: only edit() can change it, so that no reader takes a copy unawares.
+template <class T>
+class SharedPart : public Shared<T> {
+ public:
+  using Shared<T>::Shared;
+  SharedPart(Shared<T> shared) : Shared<T>(std::move(shared)) {}
+  operator const T&() const { return this->get(); }
+  const T* operator->() const { return &this->get(); }
+};
+
 // The same for an optional value, with std::optional's interface.
 template <class T>
 class SharedOptional {

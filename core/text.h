@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -86,6 +87,12 @@ class Text::Edit {
  private:
   Text& text_;
   std::string edited_;
+};
+
+// For unordered maps by text, in which any string is looked up.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
 inline Text::Edit Text::edit() { return Edit(*this); }

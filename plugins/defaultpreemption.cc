@@ -22,7 +22,7 @@ using preemption::Weighings;
 
 // The reason, worded as upstream; empty: the pod may preempt.
 std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const NodeStatuses& node_statuses) {
-  if (pod.never_preempts) return "not eligible due to preemptionPolicy=Never.";
+  if (pod.spec->never_preempts) return "not eligible due to preemptionPolicy=Never.";
   const NodeInfo* node = pod.nominated_node_name.empty() ? nullptr : snapshot.find(pod.nominated_node_name);
   if (node == nullptr) return {};
   const Status* status = node_statuses.find(snapshot.index_of(pod.nominated_node_name));

@@ -28,8 +28,8 @@ Result<std::unique_ptr<Plugin>> DynamicResources::make(const Json& args, Handle&
 }
 
 Status DynamicResources::pre_enqueue(const Pod& pod) {
-  if (pod.rare->resource_claims.empty()) return {};
-  return Status::unresolvable(why_missing(pod, pod.rare->resource_claims.front()));
+  if (pod.spec->resource_claims.empty()) return {};
+  return Status::unresolvable(why_missing(pod, pod.spec->resource_claims.front()));
 }
 
 }  // namespace berth

@@ -37,7 +37,7 @@ const ImageState* find_image(const NodeInfo& node, const std::string& name) {
 // The images that the pod's containers run, one for each container.
 std::vector<std::string> images_of(const Pod& pod) {
   std::vector<std::string> images;
-  for (const auto* containers : {&pod.init_containers.get(), &pod.containers.get()}) {
+  for (const auto* containers : {&pod.spec->init_containers.get(), &pod.spec->containers.get()}) {
     for (const Container& container : *containers) images.push_back(normalized(container.image));
   }
   return images;

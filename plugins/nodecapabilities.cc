@@ -9,8 +9,8 @@ namespace berth {
 namespace {
 
 std::vector<Need> missing_on(const Node& node, const Pod& pod) {
-  if (pod.needs.empty() || !node.declared_features) return {};
-  return missing_of(pod.needs, *node.declared_features);
+  if (pod.spec->needs.empty() || !node.declared_features) return {};
+  return missing_of(pod.spec->needs, *node.declared_features);
 }
 
 Hint after_features_change(const Pod& pod, const EventObjects& objects) {

@@ -18,8 +18,8 @@ class NodeCapabilities final : public FilterPlugin, public AdmissionPlugin, publ
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node_object; }
-  bool tells_apart(const Pod& a, const Pod& b) const override { return a.needs != b.needs; }
-  bool accepts_all(const CycleState&, const Pod& pod) const override { return pod.needs.empty(); }
+  bool tells_apart(const Pod& a, const Pod& b) const override { return a.spec->needs != b.spec->needs; }
+  bool accepts_all(const CycleState&, const Pod& pod) const override { return pod.spec->needs.empty(); }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }

@@ -12,7 +12,7 @@ const Status kCordoned = Status::unresolvable("node(s) were unschedulable");
 
 bool tolerates_unschedulable(const Pod& pod) {
   static const Taint kUnschedulable{"node.kubernetes.io/unschedulable", "", TaintEffect::no_schedule};
-  return tolerates(pod.tolerations, kUnschedulable);
+  return tolerates(pod.spec->tolerations, kUnschedulable);
 }
 
 // A pod rejected here does not tolerate the taint, so only a node that is now schedulable helps.

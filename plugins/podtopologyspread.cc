@@ -181,8 +181,8 @@ Json PodTopologySpread::args() const {
 }
 
 std::vector<SpreadConstraint> PodTopologySpread::constraints_of(const Pod& pod, bool schedule_anyway) const {
-  if (!pod.topology_spread_constraints.empty()) {
-    return select_constraints(pod.topology_spread_constraints, pod.metadata.labels, schedule_anyway);
+  if (!pod.spec->topology_spread_constraints.empty()) {
+    return select_constraints(pod.spec->topology_spread_constraints, pod.metadata.labels, schedule_anyway);
   }
   std::vector<SpreadConstraint> defaults = select_constraints(arguments_.default_constraints, {}, schedule_anyway);
   if (defaults.empty()) return {};

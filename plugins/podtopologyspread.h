@@ -63,7 +63,7 @@ class PodTopologySpread final : public PreFilterPlugin,
   std::vector<SpreadConstraint> constraints_of(const Pod& pod, bool schedule_anyway) const;
   // With the system defaults, nodes without a zone are still spread over by host name.
   bool asks_all_keys(const Pod& pod) const {
-    return !pod.topology_spread_constraints.empty() || !arguments_.system_defaults;
+    return !pod.spec->topology_spread_constraints.empty() || !arguments_.system_defaults;
   }
   Hint after_pod_change(const Pod& pod, const EventObjects& objects) const;
   Hint after_node_change(const Pod& pod, const EventObjects& objects) const;

@@ -25,7 +25,7 @@ bool matches_required_node_affinity(const Pod& pod, const Node& node) {
 
 bool tolerates_hard_taints(const Pod& pod, const Node& node) {
   return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
-    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
+    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.spec->tolerations, taint);
   });
 }
 

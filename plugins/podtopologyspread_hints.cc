@@ -23,7 +23,8 @@ Hint after_update(const Pod& pod, const Pod& before, const Pod& after,
                   const std::vector<SpreadConstraint>& constraints) {
   const bool honors_taints = std::any_of(constraints.begin(), constraints.end(),
                                          [](const SpreadConstraint& each) { return each.honor_node_taints; });
-  if (pod.uid() == after.uid() && honors_taints && before.tolerations != after.tolerations) return Hint::queue;
+  if (pod.uid() == after.uid() && honors_taints && before.spec->tolerations != after.spec->tolerations)
+    return Hint::queue;
   const bool match_changed =
       std::any_of(constraints.begin(), constraints.end(), [&before, &after](const SpreadConstraint& each) {
         return each.matches_labels(before.metadata.labels) != each.matches_labels(after.metadata.labels);

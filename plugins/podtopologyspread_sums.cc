@@ -78,7 +78,7 @@ void count_nodes(const Pod& pod, const Snapshot& snapshot, const std::vector<Spr
 }  // namespace
 
 bool PodTopologySpread::reads_labels(const Pod& pod, const Snapshot&) const {
-  if (!pod.topology_spread_constraints.empty()) return true;
+  if (!pod.spec->topology_spread_constraints.empty()) return true;
   return !arguments_.default_constraints.empty() && !handle_.lister().services(pod.metadata.namespace_).empty();
 }
 
@@ -105,7 +105,7 @@ bool PodTopologySpread::is_idle(const CycleState& state, const Pod&, const Snaps
 bool PodTopologySpread::sums_hold(const CycleState& state, const Pod& pod) const {
   const auto& hard = state.read<Spread>()->constraints;
   const auto& soft = state.read<SpreadScore>()->constraints;
-  if (!pod.topology_spread_constraints.empty()) return true;  // the pod's own constraints never change
+  if (!pod.spec->topology_spread_constraints.empty()) return true;  // the pod's own constraints never change
   if (hard.empty() && soft.empty() && handle_.lister().services(pod.metadata.namespace_).empty()) return true;
   return hard == constraints_of(pod, false) && soft == constraints_of(pod, true);
 }

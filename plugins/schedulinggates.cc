@@ -17,9 +17,9 @@ std::vector<EventWithHint> SchedulingGates::events_to_register() const {
 }
 
 Status SchedulingGates::pre_enqueue(const Pod& pod) {
-  if (pod.scheduling_gates.empty()) return {};
+  if (pod.spec->scheduling_gates.empty()) return {};
   std::string gates;
-  for (const std::string& gate : pod.scheduling_gates) gates += (gates.empty() ? "" : " ") + gate;
+  for (const std::string& gate : pod.spec->scheduling_gates) gates += (gates.empty() ? "" : " ") + gate;
   return Status::unresolvable("waiting for scheduling gates: [" + gates + "]");
 }
 

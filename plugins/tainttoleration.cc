@@ -14,7 +14,7 @@ const Status kUntolerated = Status::unresolvable("node(s) had untolerated taint(
 
 bool tolerates_taints(const Pod& pod, const Node& node) {
   return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
-    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
+    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.spec->tolerations, taint);
   });
 }
 
@@ -26,7 +26,8 @@ bool is_of_gateway(const Taint& taint) {
 // Of a pod that names its node: NoSchedule is the scheduler's affair, NoExecute also the kubelet's.
 bool tolerates_taints_once_named(const Pod& pod, const Node& node) {
   return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
-    return (taint.effect != TaintEffect::no_execute && !is_of_gateway(taint)) || tolerates(pod.tolerations, taint);
+    return (taint.effect != TaintEffect::no_execute && !is_of_gateway(taint)) ||
+           tolerates(pod.spec->tolerations, taint);
   });
 }
 
@@ -74,7 +75,7 @@ Status TaintToleration::admit(CycleState&, const Pod& pod, const NodeInfo& node)
 Status TaintToleration::pre_score(CycleState& state, const Pod& pod,
                                   const std::vector<std::shared_ptr<const NodeInfo>>&) {
   auto preference = std::make_unique<Preference>();
-  for (const Toleration& toleration : pod.tolerations) {
+  for (const Toleration& toleration : pod.spec->tolerations) {
     if (toleration.effect && *toleration.effect != TaintEffect::prefer_no_schedule) continue;
     preference->tolerations.push_back(toleration);
   }

@@ -23,7 +23,7 @@ class TaintToleration final : public FilterPlugin,
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node_object; }
-  bool tells_apart(const Pod& a, const Pod& b) const override { return a.tolerations != b.tolerations; }
+  bool tells_apart(const Pod& a, const Pod& b) const override { return a.spec->tolerations != b.spec->tolerations; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override;

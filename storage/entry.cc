@@ -110,13 +110,14 @@ std::optional<std::string> open_entry(std::string_view entry) {
 
 bool each_change(std::string_view changes, const std::function<void(const ChangeView&)>& visit) {
   ByteReader in(changes);
+  ByteReader::UuidText uuid{};
   ChangeView change;
   while (!in.at_end()) {
     const std::size_t left = in.left();
     const std::uint8_t head = in.byte();
     change.op = static_cast<Op>(head & 7);
     change.table = static_cast<Table>(head >> 3);
-    in.id(change.key);
+    change.key = in.id(uuid);
     const bool phased = change.op == Op::begin || change.op == Op::advance;
     change.phase = phased ? static_cast<int>(in.integer()) : 0;
     change.value = change.op == Op::put || change.op == Op::begin ? in.text() : std::string_view();

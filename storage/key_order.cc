@@ -1,7 +1,9 @@
 #include "storage/key_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -19,6 +21,10 @@ struct Head {
 
 std::uint64_t bytes_from(std::string_view key, std::size_t depth) {
   std::uint64_t bytes = 0;
+  if (std::endian::native == std::endian::little && depth + kStep <= key.size()) {
+    std::memcpy(&bytes, key.data() + depth, kStep);
+    return __builtin_bswap64(bytes);
+  }
   for (std::size_t i = 0; i < kStep; ++i) {
     const std::size_t at = depth + i;
     bytes = bytes << 8 | (at < key.size() ? static_cast<std::uint8_t>(key[at]) : 0);

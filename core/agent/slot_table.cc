@@ -27,7 +27,7 @@ SlotTable::Live SlotTable::live_of(const Pod& pod, const std::vector<BoundVolume
   Live live;
   live.key = pod.metadata.key();
   live.demand = {pod_requests(pod), host_ports(pod), volumes};
-  live.grace_ms = std::max<Millis>(0, pod.termination_grace_period_seconds) * 1000;
+  live.grace_ms = std::max<Millis>(0, pod.spec->termination_grace_period_seconds) * 1000;
   return live;
 }
 

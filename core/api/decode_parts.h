@@ -95,7 +95,7 @@ Result<T> conclude(Kind kind, T object, const Json& manifest, Findings& findings
   }
   if (findings.has_errors()) return findings.status();
   if constexpr (kKeepsUnknown) {
-    object.has_unknown_fields = findings.has_unknown();
+    object.spec.edit().has_unknown_fields = findings.has_unknown();
     object.set_manifest(Manifest(manifest).text());
   } else {
     object.manifest = manifest;

@@ -55,7 +55,7 @@ void read_used_claims(FieldReader& reader, const Pod& pod) {
   reader.read_each("claims", [&pod](FieldReader& used) {
     std::string name;
     if (!used.require("name", kDnsLabelForm) || !used.read_string("name", name)) return;
-    const auto& claims = pod.rare->resource_claims;
+    const auto& claims = pod.spec->resource_claims;
     const bool known = std::any_of(claims.begin(), claims.end(),
                                    [&name](const PodResourceClaim& claim) { return claim.name == name; });
     if (!known) used.rule("name", "no claim of spec.resourceClaims is called \"" + name + "\"");
@@ -65,9 +65,9 @@ void read_used_claims(FieldReader& reader, const Pod& pod) {
 // Pod-level resources (core/v1 validation, validatePodResources).
 void read_pod_resources(FieldReader& reader, Pod& pod) {
   ResourceList limits;
-  read_requests_and_limits(reader, pod.requests, limits);
+  read_requests_and_limits(reader, pod.spec.edit().requests, limits);
   if (reader.has("claims")) reader.rule("claims", "not allowed at pod level; set them on the containers");
-  const ResourceList& requests = pod.requests.get();
+  const ResourceList& requests = pod.spec->requests.get();
   for (const auto& [key, list] : {std::pair("requests", &requests), std::pair("limits", &std::as_const(limits))}) {
     for (const auto& [name, quantity] : *list) {
       if (is_pod_level_resource(name)) continue;
@@ -75,7 +75,7 @@ void read_pod_resources(FieldReader& reader, Pod& pod) {
                              "expected cpu, memory or hugepages-<size>; set others on the containers");
     }
   }
-  if (!limits.empty()) pod.rare.edit().limits = std::move(limits);
+  if (!limits.empty()) pod.spec.edit().limits = std::move(limits);
 }
 
 void read_port(FieldReader& reader, Container& out) {
@@ -124,10 +124,11 @@ void read_container(FieldReader& reader, const Pod& pod, bool init, std::set<std
 void read_containers(FieldReader& spec, Pod& pod) {
   std::set<std::string> names;
   spec.read_each("initContainers", [&](FieldReader& item) {
-    read_container(item, pod, true, names, pod.init_containers.emplace_back());
+    read_container(item, pod, true, names, pod.spec.edit().init_containers.emplace_back());
   });
-  spec.read_each("containers",
-                 [&](FieldReader& item) { read_container(item, pod, false, names, pod.containers.emplace_back()); });
+  spec.read_each("containers", [&](FieldReader& item) {
+    read_container(item, pod, false, names, pod.spec.edit().containers.emplace_back());
+  });
   const Json* containers = spec.take("containers");
   if (containers == nullptr || (containers->is_array() && containers->as_array().empty())) {
     spec.rule("containers", "expected at least one container");
@@ -201,33 +202,34 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     const Json* value = spec.take(key);
     if (value != nullptr && *value != Json("")) spec.read_checked(key, out, is_valid_name, kNameForm);
   };
-  read_name("schedulerName", pod.scheduler_name.edit());
+  read_name("schedulerName", pod.spec.edit().scheduler_name.edit());
   std::string unused;  // pod_admission.cc has resolved it
   read_name("priorityClassName", unused);
   read_name("nodeName", pod.node_name.edit());
   spec.read_int32("priority", pod.priority);
   std::string preemption_policy;
   spec.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, preemption_policy);
-  pod.never_preempts = preemption_policy == "Never";
+  pod.spec.edit().never_preempts = preemption_policy == "Never";
   decode::read_labels(spec, "nodeSelector", pod.node_selector);
   spec.read_object("affinity", [&](FieldReader& affinity) { decode::read_affinity(affinity, pod); });
   spec.read_each("topologySpreadConstraints", [&](FieldReader& item) {
     TopologySpreadConstraint constraint;
-    decode::read_spread_constraint(item, pod.topology_spread_constraints, constraint);
-    pod.topology_spread_constraints.push_back(std::move(constraint));
+    decode::read_spread_constraint(item, pod.spec->topology_spread_constraints, constraint);
+    pod.spec.edit().topology_spread_constraints.push_back(std::move(constraint));
   });
-  spec.read_each("tolerations", [&](FieldReader& item) { read_toleration(item, pod.tolerations.emplace_back()); });
+  spec.read_each("tolerations",
+                 [&](FieldReader& item) { read_toleration(item, pod.spec.edit().tolerations.emplace_back()); });
   spec.read_each("schedulingGates", [&](FieldReader& item) {
     std::string name;
     if (!item.require("name", kLabelKeyForm) || !item.read_checked("name", name, is_label_key, kLabelKeyForm)) return;
-    const auto& gates = pod.scheduling_gates;
+    const auto& gates = pod.spec->scheduling_gates;
     if (std::find(gates.begin(), gates.end(), name) != gates.end()) {
       item.rule("name", "another gate is called " + name + "; keep one");
     }
-    pod.scheduling_gates.push_back(name);
+    pod.spec.edit().scheduling_gates.push_back(name);
   });
   // core/v1 validation, ValidatePodCreate.
-  if (!pod.node_name.empty() && !pod.scheduling_gates.get().empty()) {
+  if (!pod.node_name.empty() && !pod.spec->scheduling_gates.get().empty()) {
     spec.rule("nodeName", "may not be given while the pod has schedulingGates; remove one of them");
   }
   spec.unsupported({"workloadRef"});
@@ -250,9 +252,9 @@ void read_resource_claim(FieldReader& reader, std::set<std::string>& names, PodR
 void read_resource_claims(FieldReader& spec, Pod& pod) {
   std::set<std::string> names;
   spec.read_each("resourceClaims", [&](FieldReader& item) {
-    read_resource_claim(item, names, pod.rare.edit().resource_claims.emplace_back());
+    read_resource_claim(item, names, pod.spec.edit().resource_claims.emplace_back());
   });
-  if (pod.rare.get().resource_claims.empty()) return;
+  if (pod.spec->resource_claims.empty()) return;
   spec.warn("resourceClaims",
             "there are no ResourceClaims in Berth, so the pod will not be scheduled; "
             "ask for devices as extended resources instead");
@@ -263,13 +265,13 @@ void read_spec(FieldReader& spec, Pod& pod) {
   read_resource_claims(spec, pod);
   read_containers(spec, pod);
   spec.read_object("resources", [&](FieldReader& resources) { read_pod_resources(resources, pod); });
-  read_resource_list(spec, "overhead", pod.overhead);
-  spec.read_bool("hostNetwork", pod.host_network);
+  read_resource_list(spec, "overhead", pod.spec.edit().overhead);
+  spec.read_bool("hostNetwork", pod.spec.edit().host_network);
   std::set<std::string> names;
   spec.read_each("volumes", [&](FieldReader& item) { read_volume(item, names, pod.volumes.emplace_back()); });
   std::string restart_policy;  // validated for the device, which alone uses it
   spec.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy);
-  spec.read_int64("terminationGracePeriodSeconds", pod.termination_grace_period_seconds, 0);
+  spec.read_int64("terminationGracePeriodSeconds", pod.spec.edit().termination_grace_period_seconds, 0);
 }
 
 // The first condition of the type counts, as upstream (podTerminatingByPreemption).
@@ -315,7 +317,7 @@ Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules) {
   reader.read_object("status", [&](FieldReader& status) { read_pod_status(status, pod); });
   reader.finish();
   decode::check_runnable(json, findings);
-  pod.needs = needs_of(json);
+  pod.spec.edit().needs = needs_of(json);
   return decode::conclude(Kind::pod, std::move(pod), json, findings, warnings);
 }
 

@@ -16,13 +16,13 @@ void request_limits(ResourceList& requests, const ResourceList& limits) {
 
 // Must run after the containers' own defaults, which it sums.
 void request_pod_limits(Pod& pod) {
-  const ResourceList& limits = pod.rare.get().limits;
+  const ResourceList& limits = pod.spec->limits;
   if (limits.empty()) return;
   ResourceList defaults = container_requests(pod, {});
   std::erase_if(defaults, [](const auto& item) { return item.first != "cpu" && item.first != "memory"; });
-  request_limits(pod.requests, defaults);
+  request_limits(pod.spec.edit().requests, defaults);
   for (const auto& [name, limit] : limits) {
-    if (is_pod_level_resource(name)) pod.requests.emplace(name, limit);
+    if (is_pod_level_resource(name)) pod.spec.edit().requests.emplace(name, limit);
   }
 }
 
@@ -56,10 +56,11 @@ void narrow(PodAffinityTerm& term, const Labels& labels) {
 }  // namespace
 
 void set_defaults(Pod& pod) {
-  for (auto* containers : {&pod.init_containers, &pod.containers}) {
+  PodSpec& spec = pod.spec.edit();
+  for (auto* containers : {&spec.init_containers, &spec.containers}) {
     for (Container& container : *containers) {
       request_limits(container.requests, container.limits);
-      if (pod.host_network) use_host_ports(container);
+      if (pod.spec->host_network) use_host_ports(container);
     }
   }
   request_pod_limits(pod);

@@ -16,10 +16,10 @@ bool takes_host_port(const Pod& pod, const Predicate& matches) {
     return std::any_of(container.host_ports.begin(), container.host_ports.end(),
                        [&matches](const HostPort& port) { return port.port > 0 && matches(port); });
   };
-  return std::any_of(pod.containers.begin(), pod.containers.end(), any_port) ||
-         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), [&any_port](const Container& container) {
-           return container.restart_always && any_port(container);
-         });
+  return std::any_of(pod.spec->containers.begin(), pod.spec->containers.end(), any_port) ||
+         std::any_of(
+             pod.spec->init_containers.begin(), pod.spec->init_containers.end(),
+             [&any_port](const Container& container) { return container.restart_always && any_port(container); });
 }
 inline bool takes_host_ports(const Pod& pod) {
   return takes_host_port(pod, [](const HostPort&) { return true; });

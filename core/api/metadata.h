@@ -17,8 +17,8 @@ struct ObjectMeta {
   Text uid;
   Shared<Labels> labels;
   Shared<Labels> annotations;
-  bool deleting = false;  // metadata.deletionTimestamp is set
   Text controller_uid;    // uid of the ownerReferences entry with controller: true; empty: none
+  bool deleting = false;  // metadata.deletionTimestamp is set; last, so that a pod's own fields follow it closely
   // "<namespace>/<name>", or "<name>" for kinds without namespace.
   std::string key() const { return namespace_.empty() ? name : namespace_ + "/" + name; }
 };

@@ -13,7 +13,7 @@ namespace {
 // The version, written first. Increment it with every change of the result of decode_pod() and set_defaults(), or of
 // decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
 // file; objects packed with another version are decoded from their JSON.
-constexpr std::uint64_t kPodForm = 8;
+constexpr std::uint64_t kPodForm = 9;
 constexpr std::uint64_t kNodeForm = 7;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
@@ -25,7 +25,7 @@ void visit(auto& archive, Quantity& quantity) {
   quantity = Quantity::from_parts(units, nanos);
 }
 void visit(auto& archive, ObjectMeta& it) {
-  auto& [name, name_space, uid, labels, annotations, deleting, controller] = it;
+  auto& [name, name_space, uid, labels, annotations, controller, deleting] = it;
   archive(name, name_space);
   archive.id(uid);
   archive(labels, annotations, deleting, controller);
@@ -98,22 +98,21 @@ void visit(auto& archive, Affinity& it) {
   auto& [required_nodes, preferred_nodes, pods, anti_pods] = it;
   archive(required_nodes, preferred_nodes, pods, anti_pods);
 }
-void visit(auto& archive, RarePodParts& it) {
-  auto& [limits, resource_claims] = it;
-  archive(limits, resource_claims);
-}
 void visit(auto& archive, Need& it) {
   auto& [feature, field] = it;
   archive(feature, field);
 }
+void visit(auto& archive, PodSpec& it) {
+  auto& [scheduler, host_network, unknown, never_preempts, spread, tolerations, gates, containers, init_containers,
+         requests, limits, overhead, resource_claims, needs, grace] = it;
+  archive(scheduler, host_network, unknown, never_preempts, spread, tolerations, gates, containers, init_containers,
+          requests, limits, overhead, resource_claims, needs, grace);
+}
 void visit(auto& archive, Pod& it) {
-  auto& [metadata, scheduler, priority, host_network, preempted, unknown, never_preempts, node, node_selector, affinity,
-         spread, tolerations, gates, containers, init_containers, requests, overhead, volumes, rare, needs, grace,
-         nominated, start, shape] = it;
+  auto& [metadata, preempted, priority, spec, node, node_selector, affinity, volumes, nominated, start, shape] = it;
   static_cast<void>(shape);
-  archive(metadata, scheduler, priority, host_network, preempted, unknown, never_preempts, node, node_selector,
-          affinity, spread, tolerations, gates, containers, init_containers, requests, overhead, volumes, rare, needs,
-          grace, nominated);
+  Shared<PodSpec>& shared = spec;
+  archive(metadata, preempted, priority, shared, node, node_selector, affinity, volumes, nominated);
   std::optional<std::int64_t> started = start;
   archive(started);
   start = started;
@@ -201,7 +200,10 @@ class Unpacker {
  public:
   explicit Unpacker(ByteReader& in) : in_(in) {}
   void operator()(auto&... fields) { (unpack(fields), ...); }
-  void id(Text& text) { text = in_.id(); }
+  void id(Text& text) {
+    ByteReader::UuidText uuid{};
+    text = in_.id(uuid);
+  }
 
  private:
   // The number of items that follow, each at least one byte.

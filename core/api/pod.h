@@ -101,37 +101,38 @@ struct PodResourceClaim {
   bool operator==(const PodResourceClaim&) const = default;
 };
 
-// What few pods have.
-struct RarePodParts {
-  ResourceList limits;  // spec.resources.limits
-  std::vector<PodResourceClaim> resource_claims;
-  bool operator==(const RarePodParts&) const = default;
-};
-
-// Kept small: parts that are equal in the pods of a workload are shared after share_parts() or unpack_pod() (packed.h).
-struct Pod {
-  ObjectMeta metadata;
+// What the pods of a workload have alike, and pods of many workloads too. What ties a pod to its own node or claims is
+// not here: each would have a copy of the rest.
+struct PodSpec {
   Text scheduler_name = Text::common("default-scheduler");
-  std::int32_t priority = 0;
   bool host_network = false;
-  // Condition DisruptionTarget is True with reason PreemptionByScheduler: the pod is being preempted.
-  bool preempted = false;
   bool has_unknown_fields = false;  // in its manifest: shown in its status
   bool never_preempts = false;      // spec.preemptionPolicy is Never
-  Text node_name;                   // spec.nodeName: requires that node (NodeName)
-  Shared<Labels> node_selector;
-  Shared<Affinity> affinity;
   Shared<std::vector<TopologySpreadConstraint>> topology_spread_constraints;
   Shared<std::vector<Toleration>> tolerations;
   Shared<std::vector<std::string>> scheduling_gates;
   Shared<std::vector<Container>> containers;
   Shared<std::vector<Container>> init_containers;
   Shared<ResourceList> requests;  // spec.resources.requests, at pod level: cpu, memory and huge pages
+  ResourceList limits;            // spec.resources.limits
   Shared<ResourceList> overhead;
-  Shared<std::vector<PodVolume>> volumes;
-  Shared<RarePodParts> rare;
+  std::vector<PodResourceClaim> resource_claims;
   Shared<std::vector<Need>> needs;  // of the runtime
   std::int64_t termination_grace_period_seconds = 30;
+  bool operator==(const PodSpec&) const = default;
+};
+
+// Kept small: parts that are equal in the pods of a workload are shared after share_parts() or unpack_pod() (packed.h).
+struct Pod {
+  [[no_unique_address]] ObjectMeta metadata;  // what follows begins in its padding
+  // Condition DisruptionTarget is True with reason PreemptionByScheduler: the pod is being preempted.
+  bool preempted = false;
+  std::int32_t priority = 0;
+  SharedPart<PodSpec> spec;
+  Text node_name;  // spec.nodeName: requires that node (NodeName)
+  Shared<Labels> node_selector;
+  Shared<Affinity> affinity;
+  Shared<std::vector<PodVolume>> volumes;
   Text nominated_node_name;  // status.nominatedNodeName
   // status.startTime, milliseconds since 1970; none: not started.
   OptionalTime start_time;
@@ -143,7 +144,7 @@ struct Pod {
   Manifest manifest() const;
   void set_manifest(std::string_view text);
 };
-// In one allocation with its counters a chunk of 256 bytes of the heap.
-static_assert(sizeof(void*) < 8 || sizeof(Pod) <= 232);
+// In one allocation with its counters a chunk of 176 bytes of the heap.
+static_assert(sizeof(void*) < 8 || sizeof(Pod) <= 144);
 
 }  // namespace berth

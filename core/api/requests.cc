@@ -33,10 +33,10 @@ bool is_pod_level_resource(std::string_view name) {
 
 ResourceList container_requests(const Pod& pod, const ResourceList& missing) {
   ResourceList running;
-  for (const Container& container : pod.containers) add(running, requests_of(container, missing));
+  for (const Container& container : pod.spec->containers) add(running, requests_of(container, missing));
   ResourceList sidecars;
   ResourceList peak;
-  for (const Container& container : pod.init_containers) {
+  for (const Container& container : pod.spec->init_containers) {
     ResourceList during = requests_of(container, missing);
     add(during, sidecars);
     if (container.restart_always) sidecars = during;
@@ -49,10 +49,10 @@ ResourceList container_requests(const Pod& pod, const ResourceList& missing) {
 
 ResourceList total_requests(const Pod& pod, const ResourceList& missing) {
   ResourceList total = container_requests(pod, missing);
-  for (const auto& [name, quantity] : pod.requests) {
+  for (const auto& [name, quantity] : pod.spec->requests) {
     if (is_pod_level_resource(name)) total[name] = quantity;
   }
-  add(total, pod.overhead);
+  add(total, pod.spec->overhead);
   return total;
 }
 

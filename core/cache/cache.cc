@@ -184,7 +184,7 @@ void Cache::take_from(Index node, std::string_view uid) {
 }
 
 // An unknown one.
-void Cache::place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed) {
+void Cache::place_pod(std::shared_ptr<const Pod> pod, std::string_view node, bool assumed) {
   const Index on = entry_of(node);
   add_to(on, pod);
   const Index index = placed_.take();
@@ -201,7 +201,7 @@ Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
   return Status::ok();
 }
 
-void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
+void Cache::confirm(std::shared_ptr<const Pod> pod, std::string_view node) {
   const Index index = find_pod(pod->uid());
   if (index == kNone) return place_pod(std::move(pod), node, false);
   Placed& placed = placed_[index];

@@ -35,6 +35,11 @@ namespace berth {
 // shared between snapshots, so that taking one costs what changed.
 class Snapshot {
  public:
+  // What decisions will read of all nodes at once.
+  struct Needs {
+    std::span<const std::string> label_keys;  // never fewer than before
+    bool pod_kinds = false;
+  };
   const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
   const NodeInfo* find(std::string_view node) const;
   std::int64_t generation() const { return generation_; }
@@ -90,9 +95,14 @@ class Snapshot {
   void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t index);
   void begin_log();
+  bool prepare(const Needs& needs, std::size_t most);
+  void count_kinds(std::size_t end) const;
+  PodKinds::Changes change_kinds(const Change& change, const NodeInfo* after);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
   mutable std::optional<NodeColumns> columns_;
   mutable std::optional<PodKinds> pod_kinds_;
+  mutable std::size_t kinds_counted_ = 0;  // nodes before this index are in pod_kinds_; all, for readers
+  std::size_t labels_ready_ = 0;           // of Needs::label_keys, since the columns were made
   std::deque<Change> changes_;
   std::int64_t changes_made_ = 0;
   std::deque<ObjectChange> object_changes_;
@@ -108,6 +118,7 @@ class Snapshot {
   std::int64_t structure_ = -1;
   std::size_t loosened_ = 0;  // how often nodes came, went or changed their zone since the order was Cache::order()
   bool has_images_ = false;
+  bool is_unread_ = false;  // since Cache::prepare() numbered the nodes afresh
 };
 
 class Cache {
@@ -121,7 +132,7 @@ class Cache {
   Status assume(std::shared_ptr<const Pod> pod, const std::string& node);
   // The node holds the pod (row bound, or found at recovery). Unknown pods are added; an assumed pod on another node
   // is moved.
-  void confirm(std::shared_ptr<const Pod> pod, const std::string& node);
+  void confirm(std::shared_ptr<const Pod> pod, std::string_view node);
   // Removes an assumed pod; no effect for other and unknown pods.
   void forget(std::string_view uid);
   // Removes a pod in any state; no effect for an unknown one.
@@ -137,6 +148,12 @@ class Cache {
   std::optional<std::string> node_of(std::string_view uid) const;
   // Updates in place: copies only nodes whose generation is newer than the snapshot's.
   void update_snapshot(Snapshot& snapshot) const;
+  // Does a part of what costs the next reader of the snapshot a look at each node: numbers the nodes afresh if that is
+  // due, or builds columns and counts kinds of pods, for about so many nodes. False: nothing was left to do. What
+  // update_snapshot() and the readers find is the same without it.
+  bool prepare(Snapshot& snapshot, const Snapshot::Needs& needs, std::size_t most) const;
+  // Another number: nodes came or went, or changed their zone.
+  std::int64_t structure() const { return structure_; }
   // For invariant checks and status.
   const NodeInfo* find(std::string_view node) const;
   std::size_t node_count() const;
@@ -153,7 +170,7 @@ class Cache {
   };
   Index find_node(std::string_view name) const;
   Index find_pod(std::string_view uid) const;  // in placed_
-  void place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed);
+  void place_pod(std::shared_ptr<const Pod> pod, std::string_view node, bool assumed);
   void add_to(Index node, const std::shared_ptr<const Pod>& pod);
   void take_from(Index node, std::string_view uid);
   void note_images(const Node* before, const Node* after);
@@ -173,7 +190,9 @@ class Cache {
   void leave_zone(Index index);
   std::vector<Index> order() const;
   void rearrange(Snapshot& snapshot) const;
-  bool loosen(Snapshot& snapshot) const;
+  bool may_loosen(const Snapshot& snapshot) const;
+  void loosen(Snapshot& snapshot) const;
+  void take_changes(Snapshot& snapshot) const;
   void keep_spare(std::shared_ptr<const NodeInfo> state) const;
   void note_structure(const std::string& node, Index number);
 

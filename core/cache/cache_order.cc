@@ -27,12 +27,18 @@ void Cache::note_structure(const std::string& node, Index number) {
 
 // To number all nodes again costs a look at each of them, here and in whatever is kept by index. A node or two cost
 // that much only once for an eighth of the fleet. Fleets in which every search looks at all nodes
-// (upstream's minFeasibleNodesToFind) are small enough to be kept in order. False: rearrange() has to.
-bool Cache::loosen(Snapshot& snapshot) const {
+// (upstream's minFeasibleNodesToFind) are small enough to be kept in order, and an order that nobody has read yet is
+// made again, so that it is the same whenever it was prepared. False: rearrange() has to.
+bool Cache::may_loosen(const Snapshot& snapshot) const {
   constexpr std::size_t kOrderedBelow = 100;
   const std::int64_t behind = structure_ - snapshot.structure_;
   if (behind > static_cast<std::int64_t>(structural_.size()) || snapshot.nodes_.size() < kOrderedBelow) return false;
-  if ((snapshot.loosened_ + static_cast<std::size_t>(behind)) * 8 > snapshot.nodes_.size()) return false;
+  if (snapshot.is_unread_) return false;
+  return (snapshot.loosened_ + static_cast<std::size_t>(behind)) * 8 <= snapshot.nodes_.size();
+}
+
+void Cache::loosen(Snapshot& snapshot) const {
+  const std::int64_t behind = structure_ - snapshot.structure_;
   for (auto each = structural_.end() - behind; each != structural_.end(); ++each) {
     const std::size_t index = snapshot.index_of(each->node);
     const bool is_known = index < snapshot.nodes_.size();
@@ -43,7 +49,6 @@ bool Cache::loosen(Snapshot& snapshot) const {
   }
   snapshot.structure_ = structure_;
   snapshot.loosened_ += static_cast<std::size_t>(behind);
-  return true;
 }
 
 // Nodes keep their states; those that changed are replaced afterwards.
@@ -65,6 +70,8 @@ void Cache::rearrange(Snapshot& snapshot) const {
   snapshot.nodes_ = std::move(nodes);
   snapshot.columns_.reset();
   snapshot.pod_kinds_.reset();
+  snapshot.kinds_counted_ = 0;
+  snapshot.labels_ready_ = 0;
   snapshot.numbers_ = nodes_;
   snapshot.index_by_number_ = std::move(index_by_number);
   snapshot.begin_log();
@@ -84,7 +91,21 @@ void Cache::keep_spare(std::shared_ptr<const NodeInfo> state) const {
 }
 
 void Cache::update_snapshot(Snapshot& snapshot) const {
-  if (snapshot.structure_ != structure_ && !loosen(snapshot)) rearrange(snapshot);
+  if (snapshot.structure_ != structure_) may_loosen(snapshot) ? loosen(snapshot) : rearrange(snapshot);
+  snapshot.is_unread_ = false;
+  take_changes(snapshot);
+}
+
+bool Cache::prepare(Snapshot& snapshot, const Snapshot::Needs& needs, std::size_t most) const {
+  if (snapshot.structure_ == structure_) return snapshot.prepare(needs, most);
+  if (may_loosen(snapshot)) return false;
+  rearrange(snapshot);
+  snapshot.is_unread_ = true;
+  take_changes(snapshot);
+  return true;
+}
+
+void Cache::take_changes(Snapshot& snapshot) const {
   // Those newer than the snapshot, from the oldest of them on.
   Index first = kNone;
   for (Index index = newest_; index != kNone; index = entries_[index].older) {

@@ -1,5 +1,7 @@
 #include "core/cache/node_columns.h"
 
+#include <algorithm>
+
 #include "core/api/node.h"
 
 namespace berth {
@@ -35,6 +37,7 @@ void NodeColumns::resize(std::size_t nodes) {
   for (auto& [key, label] : labels_) {
     for (std::size_t index = nodes; index < label.numbers.size(); ++index) count(label, label.numbers[index], -1);
     label.numbers.resize(nodes, Label::kNone);
+    label.built = std::min(label.built, nodes);
   }
 }
 
@@ -42,7 +45,11 @@ void NodeColumns::add_last(const NodeInfo& node) {
   const std::size_t index = size();
   resize(index + 1);
   set_amounts(index, nullptr, node);
-  for (auto& [key, label] : labels_) set_label(label, key, index, *node.node);
+  for (auto& [key, label] : labels_) {
+    if (label.built != index) continue;
+    set_label(label, key, index, *node.node);
+    ++label.built;
+  }
 }
 
 void NodeColumns::take_last(const NodeInfo& node) {
@@ -90,7 +97,9 @@ void NodeColumns::set_label(Label& label, const std::string& key, std::size_t in
 void NodeColumns::set(std::size_t index, const NodeInfo& before, const NodeInfo& after) {
   set_amounts(index, &before, after);
   if (before.node == after.node) return;
-  for (auto& [key, label] : labels_) set_label(label, key, index, *after.node);
+  for (auto& [key, label] : labels_) {
+    if (index < label.built) set_label(label, key, index, *after.node);
+  }
   // Values that no node has any more are dropped, with the column, when there are as many of them as nodes.
   std::erase_if(labels_, [this](const auto& entry) { return entry.second.values.size() > 2 * size(); });
 }
@@ -101,15 +110,31 @@ std::size_t NodeColumns::kept_values() const {
   return values;
 }
 
-const NodeColumns::Label& NodeColumns::label(const std::string& key, const Nodes& nodes) {
+NodeColumns::Label& NodeColumns::begin_label(const std::string& key, std::size_t nodes) {
   if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
   if (labels_.size() == kLabels) labels_.clear();
   Label& label = labels_[key];
   static std::uint64_t last_id = 0;
   label.id = ++last_id;
-  label.numbers.resize(nodes.size(), Label::kNone);
-  for (std::size_t index = 0; index < nodes.size(); ++index) set_label(label, key, index, *nodes[index]->node);
+  label.numbers.resize(nodes, Label::kNone);
   return label;
+}
+
+void NodeColumns::build(Label& label, const std::string& key, const Nodes& nodes, std::size_t end) {
+  for (; label.built < end; ++label.built) set_label(label, key, label.built, *nodes[label.built]->node);
+}
+
+const NodeColumns::Label& NodeColumns::label(const std::string& key, const Nodes& nodes) {
+  Label& label = begin_label(key, nodes.size());
+  build(label, key, nodes, nodes.size());
+  return label;
+}
+
+bool NodeColumns::build_label(const std::string& key, const Nodes& nodes, std::size_t most) {
+  Label& label = begin_label(key, nodes.size());
+  if (label.built == nodes.size()) return false;
+  build(label, key, nodes, std::min(nodes.size(), label.built + most));
+  return true;
 }
 
 }  // namespace berth

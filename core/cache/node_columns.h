@@ -42,6 +42,7 @@ class NodeColumns {
     std::vector<std::uint32_t> nodes;  // by number; 0: no node has the value any more
     std::size_t having = 0;            // nodes that have the label
     std::size_t shared = 0;            // values that several nodes have
+    std::size_t built = 0;             // of the nodes before this index; all, for readers
     std::uint64_t id = 0;              // another one whenever values are numbered afresh
   };
 
@@ -57,6 +58,8 @@ class NodeColumns {
   const std::vector<std::uint8_t>& full() const { return full_; }  // 1: the node has as many pods as it takes
   // Kept from the first call on, for the keys read last. `nodes`: those of the snapshot.
   const Label& label(const std::string& key, const Nodes& nodes);
+  // Builds label() for so many nodes more. False: nothing was left to do.
+  bool build_label(const std::string& key, const Nodes& nodes, std::size_t most);
   // Of all labels that are kept: at most two for each node and label.
   std::size_t kept_values() const;
 
@@ -64,6 +67,8 @@ class NodeColumns {
   static constexpr std::size_t kLabels = 64;
   void resize(std::size_t nodes);
   void set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node);
+  Label& begin_label(const std::string& key, std::size_t nodes);
+  static void build(Label& label, const std::string& key, const Nodes& nodes, std::size_t end);
   static void set_label(Label& label, const std::string& key, std::size_t index, const Node& node);
   static void count(Label& label, std::uint32_t number, std::int32_t nodes);
 

@@ -115,24 +115,25 @@ std::shared_ptr<const Pod> NodeInfo::remove_pod(std::string_view uid) {
 
 // Most pods: what they ask is what their one container does.
 static bool asks_as_one_container(const Pod& pod) {
-  return pod.containers.size() == 1 && pod.init_containers.empty() && pod.requests.empty() && pod.overhead.empty();
+  return pod.spec->containers.size() == 1 && pod.spec->init_containers.empty() && pod.spec->requests.empty() &&
+         pod.spec->overhead.empty();
 }
 
 Resources pod_requests(const Pod& pod) {
-  if (asks_as_one_container(pod)) return to_resources(pod.containers.front().requests);
+  if (asks_as_one_container(pod)) return to_resources(pod.spec->containers.front().requests);
   return to_resources(total_requests(pod, {}));
 }
 
 Resources pod_requests_for_scoring(const Pod& pod) {
   if (asks_as_one_container(pod)) {
-    const ResourceList& named = pod.containers.front().requests;
+    const ResourceList& named = pod.spec->containers.front().requests;
     Resources asked = to_resources(named);
     if (!named.contains("cpu")) asked.milli_cpu = kDefaultMilliCpu;
     if (!named.contains("memory")) asked.memory = kDefaultMemory;
     return asked;
   }
   ResourceList unnamed = unnamed_for_scoring();
-  const bool asks_as_a_whole = std::any_of(pod.requests.begin(), pod.requests.end(),
+  const bool asks_as_a_whole = std::any_of(pod.spec->requests.begin(), pod.spec->requests.end(),
                                            [](const auto& item) { return is_pod_level_resource(item.first); });
   if (asks_as_a_whole) {
     // Only what the pod names nowhere is made up; a request of zero names it.
@@ -143,7 +144,7 @@ Resources pod_requests_for_scoring(const Pod& pod) {
 
 Resources container_requests_for_scoring(const Pod& pod) {
   ResourceList list = container_requests(pod, unnamed_for_scoring());
-  for (const auto& [name, quantity] : pod.overhead) list[name] = list[name] + quantity;
+  for (const auto& [name, quantity] : pod.spec->overhead) list[name] = list[name] + quantity;
   return to_resources(list);
 }
 

@@ -1,4 +1,5 @@
 // How a snapshot applies the changes that the cache finds (cache_order.cc).
+#include <algorithm>
 #include <utility>
 
 #include "core/cache/cache.h"
@@ -28,19 +29,47 @@ NodeColumns& Snapshot::columns() const {
 }
 
 const PodKinds& Snapshot::pod_kinds() const {
+  count_kinds(nodes_.size());
+  return *pod_kinds_;
+}
+
+void Snapshot::count_kinds(std::size_t end) const {
   if (!pod_kinds_) {
     pod_kinds_.emplace();
-    for (std::size_t index = 0; index < nodes_.size(); ++index) {
-      pod_kinds_->change(index, nullptr, nodes_[index].get());
-    }
+    kinds_counted_ = 0;
   }
-  return *pod_kinds_;
+  for (; kinds_counted_ < end; ++kinds_counted_) {
+    pod_kinds_->change(kinds_counted_, nullptr, nodes_[kinds_counted_].get());
+  }
+}
+
+// Nodes that were not counted yet are read as they are then.
+PodKinds::Changes Snapshot::change_kinds(const Change& change, const NodeInfo* after) {
+  const bool is_next = change.kind == Change::Kind::came && kinds_counted_ == change.index;
+  if (!pod_kinds_ || (change.index >= kinds_counted_ && !is_next)) return {};
+  if (change.kind != Change::Kind::replaced) kinds_counted_ = change.index + (is_next ? 1 : 0);
+  return pod_kinds_->change(change.index, change.before.get(), after);
+}
+
+bool Snapshot::prepare(const Needs& needs, std::size_t most) {
+  if (!columns_) {
+    columns_.emplace(nodes_);
+    return true;
+  }
+  if (needs.pod_kinds && (!pod_kinds_ || kinds_counted_ < nodes_.size())) {
+    count_kinds(std::min(nodes_.size(), (pod_kinds_ ? kinds_counted_ : 0) + most));
+    return true;
+  }
+  for (; labels_ready_ < needs.label_keys.size(); ++labels_ready_) {
+    if (columns_->build_label(needs.label_keys[labels_ready_], nodes_, most)) return true;
+  }
+  return false;
 }
 
 std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
   const NodeInfo* after = change.kind == Change::Kind::went ? nullptr : nodes_[change.index].get();
   change.is_object = change.kind != Change::Kind::replaced || change.before->node != after->node;
-  if (pod_kinds_) change.pods = pod_kinds_->change(change.index, change.before.get(), after);
+  change.pods = change_kinds(change, after);
   if (change.is_object) {
     object_changes_.push_back({change.index, change.kind});
     ++object_changes_made_;

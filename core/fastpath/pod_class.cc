@@ -80,34 +80,34 @@ void add_affinity(Hash& hash, const Affinity& affinity) {
 // Not everything that classes differ in: what many of them do.
 std::size_t hash_of_class(const Pod& pod, bool with_labels) {
   Hash hash;
-  hash.add_text(pod.metadata.namespace_).add_text(pod.metadata.controller_uid).add_text(pod.scheduler_name);
+  hash.add_text(pod.metadata.namespace_).add_text(pod.metadata.controller_uid).add_text(pod.spec->scheduler_name);
   hash.add(static_cast<std::uint64_t>(pod.priority)).add_text(pod.node_name).add_labels(pod.node_selector);
   if (with_labels) hash.add_labels(pod.metadata.labels);
-  for (const Container& each : pod.containers) {
+  for (const Container& each : pod.spec->containers) {
     hash.add_text(each.image).add_amounts(each.requests).add(each.host_ports.size());
   }
-  for (const Container& each : pod.init_containers) hash.add_text(each.image).add_amounts(each.requests);
+  for (const Container& each : pod.spec->init_containers) hash.add_text(each.image).add_amounts(each.requests);
   if (!pod.affinity.is_none()) add_affinity(hash, pod.affinity);
-  for (const TopologySpreadConstraint& each : pod.topology_spread_constraints) {
+  for (const TopologySpreadConstraint& each : pod.spec->topology_spread_constraints) {
     hash.add_text(each.topology_key).add(static_cast<std::uint64_t>(each.max_skew)).add(each.schedule_anyway ? 1 : 0);
     if (each.label_selector) hash.add_requirements(each.label_selector->requirements);
   }
-  for (const Toleration& each : pod.tolerations) hash.add_text(each.key).add_text(each.value);
+  for (const Toleration& each : pod.spec->tolerations) hash.add_text(each.key).add_text(each.value);
   return hash.sum();
 }
 
 bool is_same_class(const Pod& a, const Pod& b, bool with_labels) {
   const auto asks = [](const Pod& pod) {
-    return std::tie(pod.metadata.namespace_, pod.metadata.controller_uid, pod.scheduler_name, pod.priority,
-                    pod.never_preempts, pod.node_name, pod.node_selector, pod.requests, pod.overhead, pod.rare,
-                    pod.host_network, pod.needs);
+    return std::tie(pod.metadata.namespace_, pod.metadata.controller_uid, pod.spec->scheduler_name, pod.priority,
+                    pod.spec->never_preempts, pod.node_name, pod.node_selector, pod.spec->requests, pod.spec->overhead,
+                    pod.spec->limits, pod.spec->resource_claims, pod.spec->host_network, pod.spec->needs);
   };
   const auto wants = [](const Pod& pod) {
-    return std::tie(pod.affinity, pod.topology_spread_constraints, pod.tolerations);
+    return std::tie(pod.affinity, pod.spec->topology_spread_constraints, pod.spec->tolerations);
   };
   if (with_labels && a.metadata.labels != b.metadata.labels) return false;
-  return asks(a) == asks(b) && wants(a) == wants(b) && all_same(a.containers, b.containers) &&
-         all_same(a.init_containers, b.init_containers) && a.volumes.empty() == b.volumes.empty();
+  return asks(a) == asks(b) && wants(a) == wants(b) && all_same(a.spec->containers, b.spec->containers) &&
+         all_same(a.spec->init_containers, b.spec->init_containers) && a.volumes.empty() == b.volumes.empty();
 }
 
 }  // namespace berth

@@ -90,11 +90,11 @@ std::vector<ClusterEvent> pod_events(const Pod& before, const Pod& after) {
   if (asks_less(before, after)) {
     add(kUpdatePodScaleDown, "AssignedPodUpdatePodScaleDown", "UnschedulablePodUpdatePodScaleDown");
   }
-  if (!before.scheduling_gates.empty() && after.scheduling_gates.empty()) {
+  if (!before.spec->scheduling_gates.empty() && after.spec->scheduling_gates.empty()) {
     add(kUpdatePodSchedulingGatesEliminated, "AssignedPodUpdatePodSchedulingGatesEliminated",
         "UnschedulablePodUpdatePodSchedulingGatesEliminated");
   }
-  if (before.tolerations.size() != after.tolerations.size()) {
+  if (before.spec->tolerations.size() != after.spec->tolerations.size()) {
     add(kUpdatePodToleration, "AssignedPodUpdatePodToleration", "UnschedulablePodUpdatePodToleration");
   }
   if (events.empty()) add(kUpdate, "AssignedPodUpdate", "UnschedulablePodUpdate");

@@ -52,7 +52,10 @@ Json Api::explain(const Json& request) {
   const Pod& pod = *entry->pod;
   const Framework* framework = placement_.scheduler().framework_of(pod);
   Json reply = Json::object();
-  reply.set("ok", true).set("pod", key).set("uid", pod.uid().get()).set("schedulerName", pod.scheduler_name.get());
+  reply.set("ok", true)
+      .set("pod", key)
+      .set("uid", pod.uid().get())
+      .set("schedulerName", pod.spec->scheduler_name.get());
   if (const std::string why = readiness_of(context_).reason(); !why.empty()) reply.set("notReady", why);
   if (entry->deleting) reply.set("deleting", true);
   Json placement = placement_of(*entry);
@@ -104,7 +107,7 @@ Json Api::plan_of(const PodAdmission::Admitted& admitted, const Json& request) {
   Json warnings = Json::array();
   for (const std::string& warning : admitted.warnings) warnings.push_back(warning);
   Json reply = Json::object();
-  reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.scheduler_name.get());
+  reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.spec->scheduler_name.get());
   reply.set("exists", context_.objects.pods().find(pod.metadata.key()) != nullptr).set("warnings", std::move(warnings));
   if (const std::string why = readiness_of(context_).reason(); !why.empty()) reply.set("notReady", why);
   std::set<std::string> rejecting;

@@ -16,6 +16,7 @@ constexpr Millis kTickMs = 1000;
 // published.
 constexpr std::int64_t kRepublishUs = 5'000;
 constexpr std::int64_t kPublishUs = 5'000;
+constexpr std::int64_t kPrepareUs = 10'000;  // so long prepare_ahead() works in the turn of a tick
 
 }  // namespace
 
@@ -179,8 +180,16 @@ void Gateway::tick() {
   if (!context_.publisher.has_pending_mirrors()) read_refused_again();
   const SyncBarrier& barrier = mirror_.barrier();
   if (barrier.is_synced()) mirror_.settle();
+  if (barrier.is_synced()) prepare_ahead();
   if (barrier.is_synced() && placement_.statuses().take_unread()) subscribe_to_reports();
   if (barrier.is_link_up() && !barrier.is_synced()) mirror_.barrier().send();  // the last one may have been lost
+}
+
+// What the next pod needs of all nodes; what there is no time for, at the next tick.
+void Gateway::prepare_ahead() {
+  const std::int64_t end_us = context_.clock.now_us() + kPrepareUs;
+  while (placement_.scheduler().prepare_ahead() && context_.clock.now_us() < end_us) {
+  }
 }
 
 // What was refused for want of capacity stays retained on the broker: once there is capacity, a new subscription brings

@@ -90,6 +90,7 @@ class Gateway final : public Transport::Handler {
   void publish();
   bool has_more_to_say() const;
   void turn_again();
+  void prepare_ahead();
   void tick();
 
   GatewayOptions options_;

@@ -27,7 +27,8 @@ void measure_queue(const Queue& queue, Metrics& metrics) {
   for (std::string_view uid : queue.uids()) {
     const QueuedPod* queued = queue.find(uid);
     if (queued == nullptr) continue;
-    for (const std::string& plugin : queued->unschedulable_plugins) ++rejected[{plugin, queued->pod->scheduler_name}];
+    for (const std::string& plugin : queued->unschedulable_plugins)
+      ++rejected[{plugin, queued->pod->spec->scheduler_name}];
   }
   for (const auto& [by, count] : rejected) metrics.unschedulable_pods.at({by.first, by.second}).set(count);
 }

@@ -134,7 +134,7 @@ Json StatusView::pod_status(const PodEntry& entry) const {
   if (const Text& disruption = entry.extras().disruption; !disruption.empty()) {
     conditions.push_back(condition("DisruptionTarget", true, "PreemptionByScheduler", disruption));
   }
-  if (entry.pod->has_unknown_fields) add_unknown_fields(Kind::pod, entry.pod->manifest().json(), conditions);
+  if (entry.pod->spec->has_unknown_fields) add_unknown_fields(Kind::pod, entry.pod->manifest().json(), conditions);
   status.set("conditions", Json(std::move(conditions)));
   if (const std::string node = nominated_node(entry); !node.empty()) status.set("nominatedNodeName", node);
   if (!scheduled) {

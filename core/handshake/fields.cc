@@ -1,6 +1,7 @@
 #include "core/handshake/fields.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -10,15 +11,28 @@ namespace berth {
 
 namespace {
 
-bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_letter_or_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// By character: whether an id may have it. A start checks two ids of each row.
+using Allowed = std::array<bool, 256>;
+constexpr Allowed make_allowed() {
+  Allowed allowed{};
+  for (std::size_t byte = 0; byte < allowed.size(); ++byte) {
+    const char c = static_cast<char>(byte);
+    allowed[byte] = is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
+  }
+  return allowed;
+}
+constexpr Allowed kInId = make_allowed();
 
 }  // namespace
 
 bool is_valid_id(std::string_view text) {
   if (text.empty() || text.size() > 128) return false;
   if (!is_letter_or_digit(text.front()) || !is_letter_or_digit(text.back())) return false;
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-'; });
+  return std::all_of(text.begin(), text.end(), [](char c) { return kInId[static_cast<std::uint8_t>(c)]; });
 }
 
 Fields::Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {

@@ -87,12 +87,13 @@ void read_make(ByteReader& in, BoundVolume& volume) {
 Result<Row> unpack_row(std::string_view packed, bool makes) {
   ByteReader in(packed);
   Row row;
-  row.uid = in.id();
+  ByteReader::UuidText uuid{};
+  row.uid = in.id(uuid);
   row.pod = in.text();
   row.epoch.term = in.number();
   row.epoch.counter = in.number();
   row.node = Text::common(in.text());
-  row.incarnation = Text::common(in.id());
+  row.incarnation = Text::common(in.id(uuid));
   row.promise_ms = in.integer();
   std::vector<BoundVolume> volumes;
   const std::uint64_t count = in.number();

@@ -74,7 +74,7 @@ std::shared_ptr<const Pod> placed_on(const std::string& node, const Pod& pod) {
 std::shared_ptr<const Pod> placed_on(const std::string& node, const std::string& uid, const Resources& charge) {
   Pod pod;
   pod.metadata.uid = uid;
-  Container& container = pod.containers.emplace_back();
+  Container& container = pod.spec.edit().containers.emplace_back();
   container.requests["cpu"] = Quantity::from_milli(charge.milli_cpu);
   container.requests["memory"] = Quantity(charge.memory);
   container.requests["ephemeral-storage"] = Quantity(charge.ephemeral_storage);

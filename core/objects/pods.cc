@@ -86,11 +86,12 @@ Status Pods::load_packed(std::string_view name, std::string_view stored) {
   pod->start_time.reset();  // the device reports it
   PodEntry& entry = put(pod);
   entry.arrived = record->arrived;
-  set_disruption(entry, record->disruption);
   entry.deleting = record->deleting;
   entry.finished = record->finished;
-  entry.observed = Report(Manifest::of_text(record->observed).json());
-  set_successor(entry, Manifest::of_text(record->successor));
+  // Few have these.
+  if (!record->disruption.empty()) set_disruption(entry, record->disruption);
+  if (!record->observed.empty()) entry.observed = Report(Manifest::of_text(record->observed).json());
+  if (!record->successor.empty()) set_successor(entry, Manifest::of_text(record->successor));
   return Status::ok();
 }
 

@@ -112,7 +112,7 @@ void Adoption::reconcile(const std::string& node, const SlotReport& slot, PodEnt
   // Scheduling has no place for a pod without a profile: the object stays as it was applied.
   if (!parts_.admission.has_profile(*found)) {
     return tell(name, "Warning", "NotUpdated",
-                "node " + node + " runs it already, for profile \"" + found->scheduler_name +
+                "node " + node + " runs it already, for profile \"" + found->spec->scheduler_name +
                     "\", which this gateway does not have");
   }
   parts_.pods.update(entry, found);

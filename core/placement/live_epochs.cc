@@ -10,12 +10,12 @@ bool is_below(const std::pair<Epoch, Text>& held, const Epoch& epoch) { return h
 
 }  // namespace
 
-Epoch LiveEpochs::floor_of(const std::string& node, const Epoch& next) const {
+Epoch LiveEpochs::floor_of(std::string_view node, const Epoch& next) const {
   const Epochs* live = of(node);
   return live == nullptr || live->empty() ? next : live->front().first;
 }
 
-void LiveEpochs::hold(const std::string& node, const Epoch& epoch, const Text& uid) {
+void LiveEpochs::hold(const Text& node, const Epoch& epoch, const Text& uid) {
   Epochs& live = live_[node];
   auto at = std::lower_bound(live.begin(), live.end(), epoch, is_below);
   for (; at != live.end() && at->first == epoch; ++at) {
@@ -27,14 +27,14 @@ void LiveEpochs::hold(const std::string& node, const Epoch& epoch, const Text& u
   live.insert(live.begin() + index, {epoch, uid});
 }
 
-void LiveEpochs::drop(const std::string& node, const Epoch& epoch, std::string_view uid) {
+void LiveEpochs::drop(std::string_view node, const Epoch& epoch, std::string_view uid) {
   auto found = live_.find(node);
   if (found == live_.end()) return;
   std::erase_if(found->second, [&](const auto& held) { return held.first == epoch && held.second == uid; });
   if (found->second.empty()) live_.erase(found);
 }
 
-std::string LiveEpochs::uid_of(const std::string& node, const Epoch& epoch) const {
+std::string LiveEpochs::uid_of(std::string_view node, const Epoch& epoch) const {
   const Epochs* live = of(node);
   if (live == nullptr) return {};
   const auto held = std::lower_bound(live->begin(), live->end(), epoch, is_below);
@@ -43,7 +43,7 @@ std::string LiveEpochs::uid_of(const std::string& node, const Epoch& epoch) cons
   return held->second;
 }
 
-const LiveEpochs::Epochs* LiveEpochs::of(const std::string& node) const {
+const LiveEpochs::Epochs* LiveEpochs::of(std::string_view node) const {
   const auto found = live_.find(node);
   return found == live_.end() ? nullptr : &found->second;
 }

@@ -17,18 +17,18 @@ class LiveEpochs {
   // Lowest first. Two pods may have one epoch when two stores of this gateway placed them.
   using Epochs = std::vector<std::pair<Epoch, Text>>;  // and the uid of each one's pod
 
-  void hold(const std::string& node, const Epoch& epoch, const Text& uid);
-  void drop(const std::string& node, const Epoch& epoch, std::string_view uid);
+  void hold(const Text& node, const Epoch& epoch, const Text& uid);
+  void drop(std::string_view node, const Epoch& epoch, std::string_view uid);
   // P10: the lowest epoch that lives on the node; with none, `next`, the epoch that the next row will get.
-  Epoch floor_of(const std::string& node, const Epoch& next) const;
+  Epoch floor_of(std::string_view node, const Epoch& next) const;
   // The pod of the row or release-list entry that has this epoch on the node. Empty when there is none or more than
   // one: a device names the pod itself once it knows of both.
-  std::string uid_of(const std::string& node, const Epoch& epoch) const;
+  std::string uid_of(std::string_view node, const Epoch& epoch) const;
   // Null when no epoch lives on the node.
-  const Epochs* of(const std::string& node) const;
+  const Epochs* of(std::string_view node) const;
 
  private:
-  std::unordered_map<std::string, Epochs> live_;  // by node
+  std::unordered_map<Text, Epochs, TextHash, std::equal_to<>> live_;  // by node
 };
 
 }  // namespace berth

@@ -142,6 +142,9 @@ bool Placement::schedule_pending() {
   for (int attempt = 0; attempt < kMaxAttemptsPerTurn && (attempt == 0 || context_.clock.now_us() < end_us);
        ++attempt) {
     if (lifecycle_.is_window_full()) return false;
+    while (scheduler_.prepare()) {
+      if (context_.clock.now_us() >= end_us) return true;
+    }
     Scheduler::Attempt attempted = scheduler_.schedule_one();
     if (!attempted.popped) return false;
     if (attempted.binding != nullptr) lifecycle_.start(std::move(attempted.binding));

@@ -52,7 +52,7 @@ bool keeps_all(const std::vector<T>& before, const std::vector<T>& after) {
 Status check_update(const Pod& before, const Pod& next) {
   // A broker delivers its retained manifests at each connect: nearly all are what is known.
   if (before.shape == next.shape) return {};
-  const bool is_gated = !before.scheduling_gates.get().empty();
+  const bool is_gated = !before.spec->scheduling_gates.get().empty();
   if (fixed_part(before.manifest().json(), is_gated) != fixed_part(next.manifest().json(), is_gated)) {
     return Status::error(
         "immutable: only labels, annotations, added tolerations and removed scheduling gates may change, and while it "
@@ -62,10 +62,10 @@ Status check_update(const Pod& before, const Pod& next) {
   if (is_gated) {
     if (Status allowed = check_gated_update(before, next); !allowed.is_success()) return allowed;
   }
-  if (!keeps_all(before.tolerations.get(), next.tolerations.get())) {
+  if (!keeps_all(before.spec->tolerations.get(), next.spec->tolerations.get())) {
     return Status::error("spec.tolerations: tolerations may be added, not removed; delete and apply again");
   }
-  if (!keeps_all(next.scheduling_gates.get(), before.scheduling_gates.get())) {
+  if (!keeps_all(next.spec->scheduling_gates.get(), before.spec->scheduling_gates.get())) {
     return Status::error("spec.schedulingGates: gates may be removed, not added; delete and apply again");
   }
   return {};
@@ -108,7 +108,7 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
   share_parts(*pod);
   const std::string key = pod->metadata.key();
   if (!has_profile(*pod)) {
-    return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
+    return Status::error("spec.schedulerName: no profile \"" + pod->spec->scheduler_name + "\" in this gateway");
   }
   const PodEntry* entry = context_.objects.pods().find(key);
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
@@ -174,7 +174,7 @@ Result<std::shared_ptr<Pod>> PodAdmission::admit_found(const SlotReport& slot) c
   set_defaults(*pod);
   share_parts(*pod);
   if (!has_profile(*pod)) {
-    return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
+    return Status::error("spec.schedulerName: no profile \"" + pod->spec->scheduler_name + "\" in this gateway");
   }
   if (Status allowed = check_pod(*pod, nullptr, pod->metadata.key()); !allowed.is_success()) return allowed;
   return pod;

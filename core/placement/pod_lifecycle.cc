@@ -147,8 +147,9 @@ Status PodLifecycle::begin_row(Binding& binding, PlacementRequest request, const
 // The device has prepared the pod: the Bind plugin may still refuse.
 Status PodLifecycle::bind(Binding& binding) {
   if (binding.progress().reservation) return scheduler_.bind(binding.edit());
-  return Status::error(binding.pod == nullptr ? "the pod is not known in this gateway"
-                                              : "no profile \"" + binding.pod->scheduler_name + "\" in this gateway");
+  return Status::error(binding.pod == nullptr
+                           ? "the pod is not known in this gateway"
+                           : "no profile \"" + binding.pod->spec->scheduler_name + "\" in this gateway");
 }
 
 void PodLifecycle::post_bind(Binding& binding) {

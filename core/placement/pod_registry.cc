@@ -169,14 +169,15 @@ void PodRegistry::finish_removals(bool of_finished_pods) {
 
 void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosition* kept) {
   if (parts_.scheduler.framework_of(*pod) != nullptr) {
-    return kept == nullptr ? parts_.scheduler.handlers().pod_added(pod) : parts_.scheduler.queue().restore(pod, *kept);
+    EventHandlers& handlers = parts_.scheduler.handlers();
+    return kept == nullptr ? handlers.pod_added(pod) : handlers.pod_restored(pod, *kept);
   }
   PodEntry* entry = context_.objects.pods().find(pod->metadata.key());
   if (entry == nullptr) return;
   PodCondition unknown_profile;
   unknown_profile.reason = "Unschedulable";
-  unknown_profile.message =
-      "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod";
+  unknown_profile.message = "spec.schedulerName: no profile \"" + pod->spec->scheduler_name +
+                            "\" in this gateway; add it, or re-create the pod";
   entry->edit_extras([&unknown_profile](PodExtras& extras) { extras.condition = unknown_profile; });
 }
 

@@ -64,7 +64,7 @@ void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
 Status PodRegistry::evict(const Pod& victim, const Pod& preemptor) {
   PodEntry* entry = context_.objects.pods().find_by_uid(victim.uid());
   if (entry == nullptr || entry->deleting) return {};
-  set_disruption(*entry, preemptor.scheduler_name + ": preempting to accommodate a higher priority pod");
+  set_disruption(*entry, preemptor.spec->scheduler_name + ": preempting to accommodate a higher priority pod");
   remove(*entry);
   return {};
 }
@@ -75,7 +75,7 @@ void PodRegistry::node_chosen(const QueuedPod& queued) {
 
 void PodRegistry::attempt_ended(const QueuedPod& queued, std::string_view result) {
   if (queued.began_us < 0) return;  // of an earlier run
-  const std::string& profile = queued.pod->scheduler_name;
+  const std::string& profile = queued.pod->spec->scheduler_name;
   context_.metrics.schedule_attempts.at({profile, result}).add();
   context_.metrics.attempt_duration.at({profile, result})
       .observe(seconds_between(queued.began_us, context_.clock.now_us()));

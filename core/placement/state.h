@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/placement/binding.h"
@@ -27,7 +28,7 @@ struct PlacementState {
   LiveEpochs epochs;  // of both
   // By node: the highest epoch of its rows that were bound when this process started. Epochs of a node only rise, so
   // all that was bound there since is above.
-  std::map<Text, Epoch, std::less<>> bound_before;
+  std::unordered_map<Text, Epoch, TextHash, std::equal_to<>> bound_before;
 
   void note_bound_before(const Row& row);
   bool was_bound_before(const Row& row) const;

@@ -30,7 +30,15 @@ void EventHandlers::node_deleted(const std::shared_ptr<const Node>& node) {
   queue_.move_all(kNodeDelete, objects);
 }
 
-void EventHandlers::pod_added(const std::shared_ptr<const Pod>& pod) { queue_.add(pod); }
+void EventHandlers::pod_added(const std::shared_ptr<const Pod>& pod) {
+  needs_.note(*pod);
+  queue_.add(pod);
+}
+
+void EventHandlers::pod_restored(const std::shared_ptr<const Pod>& pod, const QueuePosition& kept) {
+  needs_.note(*pod);
+  queue_.restore(pod, kept);
+}
 
 void EventHandlers::pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod) {
   if (const auto node = cache_.node_of(new_pod->uid())) return placed_pod_updated(old_pod, new_pod, *node);

@@ -8,6 +8,7 @@
 
 #include "core/cache/cache.h"
 #include "core/queue/queue.h"
+#include "core/scheduler/needs.h"
 
 namespace berth {
 
@@ -20,8 +21,9 @@ class EventHandlers {
   void node_set(const std::shared_ptr<const Node>& old_node, const std::shared_ptr<const Node>& new_node);
   void node_deleted(const std::shared_ptr<const Node>& node);
 
-  // A new pod that needs a node.
+  // A new pod that needs a node; one that needed it before a restart.
   void pod_added(const std::shared_ptr<const Pod>& pod);
+  void pod_restored(const std::shared_ptr<const Pod>& pod, const QueuePosition& kept);
   // `old_pod` is the version given last. Wherever the pod is.
   void pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod);
   // A pod without a node is gone.
@@ -30,6 +32,9 @@ class EventHandlers {
   void pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node);
   // The node has it no more, or it has finished there: what it took is free.
   void pod_left(const Pod& pod, const std::string& node);
+
+  // Of the pods that were given.
+  Snapshot::Needs needs() const { return needs_.needs(); }
 
   // The pod no longer takes, or keeps, resources on the node. `node`: where it was, or was nominated.
   void wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check = {});
@@ -40,6 +45,7 @@ class EventHandlers {
 
   Queue& queue_;
   Cache& cache_;
+  NeedsOfPods needs_;
 };
 
 }  // namespace berth

@@ -68,7 +68,7 @@ Status Scheduler::add_profile(const Registry& registry, const Profile& profile) 
 }
 
 const Framework* Scheduler::framework_of(const Pod& pod) const {
-  auto found = frameworks_.find(pod.scheduler_name);
+  auto found = frameworks_.find(pod.spec->scheduler_name);
   return found == frameworks_.end() ? nullptr : found->second.get();
 }
 
@@ -86,6 +86,18 @@ Explanation Scheduler::explain(const Pod& pod, const std::string& excluded_uid, 
   const Framework* framework = framework_of(pod);
   CHECK(framework != nullptr);
   return explain_on({cache_, snapshot_, random_, search_}, *framework, pod, excluded_uid, options);
+}
+
+bool Scheduler::prepare_snapshot() {
+  constexpr std::size_t kNodes = 8192;  // in a part: a few milliseconds
+  return evaluator_ != nullptr && cache_.prepare(snapshot_, handlers_.needs(), kNodes);
+}
+
+bool Scheduler::prepare() { return queue_.has_next() && prepare_snapshot(); }
+
+bool Scheduler::prepare_ahead() {
+  if (std::exchange(structure_seen_, cache_.structure()) != cache_.structure()) return false;
+  return prepare_snapshot();
 }
 
 Scheduler::Attempt Scheduler::schedule_one() {

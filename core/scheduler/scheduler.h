@@ -102,6 +102,12 @@ class Scheduler final : public Handle {
   // Pops a pod and runs it up to the wait on Permit.
   Attempt schedule_one();
 
+  // Does a part of what schedule_one() would do for all nodes at once before it decides, so that no decision takes
+  // long in a large fleet; none when no pod is ready. False: nothing was left to do.
+  bool prepare();
+  // The same for pods to come. Called now and then: while nodes come and go, nothing is done that would be done again.
+  bool prepare_ahead();
+
   // Runs a scheduling cycle of the pod, whose profile must exist, on trial, as if the pod of uid `excluded_uid` were
   // not placed. Changes neither queue nor cache nor any later decision.
   Explanation explain(const Pod& pod, const std::string& excluded_uid, const ExplainOptions& options);
@@ -143,6 +149,7 @@ class Scheduler final : public Handle {
     std::optional<std::string> nominated_node = "";  // as ScheduleResult::nominated_node
   };
   static Failure rejected_on_node(const Status& status);
+  bool prepare_snapshot();
   bool skips(const Pod& pod);
   void let_go(const Pod& pod);
   std::unique_ptr<BindingCycle> try_pod(QueuedPod queued);
@@ -164,6 +171,7 @@ class Scheduler final : public Handle {
   std::uint64_t cycles_ = 0;
   Cache cache_;
   Snapshot snapshot_;
+  std::int64_t structure_seen_ = 0;  // Cache::structure() at the last prepare_ahead()
   std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;  // by scheduler name
   Queue queue_;
   EventHandlers handlers_;

@@ -52,6 +52,7 @@ class Recorder {
   std::map<std::string, std::int64_t> spent_ns_;  // by uid: time of attempts that ended in a preemption
   std::size_t bound_ = 0;
   std::size_t tried_ = 0;
+  std::int64_t longest_part_ns_ = 0;               // of what is prepared between decisions
   std::uint64_t decisions_ = 0xcbf29ce484222325u;  // FNV-1a of all of them, from the first pod on
 };
 

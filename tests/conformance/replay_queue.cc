@@ -70,7 +70,7 @@ class TraceGate final : public TracePlugin, public PreEnqueuePlugin {
   using TracePlugin::TracePlugin;
   std::string_view name() const override { return name_; }
   Status pre_enqueue(const Pod& pod) override {
-    const auto& gates = pod.scheduling_gates;
+    const auto& gates = pod.spec->scheduling_gates;
     const bool named = std::find(gates.begin(), gates.end(), name_) != gates.end();
     return named || script_.closed.contains(name_) ? Status::unresolvable("gate " + name_ + " is closed") : Status();
   }
@@ -102,13 +102,13 @@ std::shared_ptr<const Pod> read_queued_pod(const Json& json) {
   pod->metadata.namespace_ = "default";
   pod->metadata.uid = pod->metadata.name;
   pod->priority = static_cast<std::int32_t>(number(at(json, "priority")));
-  pod->scheduling_gates = strings(at(json, "gates"));
+  pod->spec.edit().scheduling_gates = strings(at(json, "gates"));
   if (const std::string label = text(at(json, "label")); !label.empty()) pod->metadata.labels["label"] = label;
-  Container& container = pod->containers.emplace_back();
+  Container& container = pod->spec.edit().containers.emplace_back();
   if (const std::int64_t milli = number(at(json, "cpuMilli")); milli > 0) {
     container.requests["cpu"] = Quantity::from_milli(milli);
   }
-  pod->tolerations.edit().resize(static_cast<std::size_t>(number(at(json, "tolerations"))));
+  pod->spec.edit().tolerations.edit().resize(static_cast<std::size_t>(number(at(json, "tolerations"))));
   pod->nominated_node_name = text(at(json, "nominatedNodeName"));
   return pod;
 }

@@ -27,12 +27,12 @@ bool tolerates_all(const Pod& pod, const Node& node) {
   if (!pod.node_name.empty()) return std::none_of(node.taints.begin(), node.taints.end(), is_of_gateway);
   if (node.unschedulable) return false;
   return std::all_of(node.taints.begin(), node.taints.end(), [&](const Taint& taint) {
-    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
+    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.spec->tolerations, taint);
   });
 }
 
 bool can_run(const Pod& pod, const Node& node) {
-  return !node.declared_features || std::all_of(pod.needs.begin(), pod.needs.end(), [&](const Need& need) {
+  return !node.declared_features || std::all_of(pod.spec->needs.begin(), pod.spec->needs.end(), [&](const Need& need) {
     return std::find(node.declared_features->begin(), node.declared_features->end(), need.feature) !=
            node.declared_features->end();
   });
@@ -143,7 +143,7 @@ Breach l1(const Witness& witness, const Expected& expected) {
     const std::string& uid = entry.pod->uid();
     if (!expected.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted but still exists";
     if (entry.deleting) return "pod " + key + " (" + uid + ") is still being deleted";
-    if (entry.finished || !entry.pod->scheduling_gates.empty() || gateway->bindings().contains(uid)) continue;
+    if (entry.finished || !entry.pod->spec->scheduling_gates.empty() || gateway->bindings().contains(uid)) continue;
     const Queue::Where where = gateway->scheduler().queue().where(uid);
     if (expected.busy && (where == Queue::Where::active || where == Queue::Where::backoff)) continue;
     if (const auto node = find_feasible(*gateway, witness, *entry.pod)) {

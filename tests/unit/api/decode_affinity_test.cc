@@ -135,8 +135,8 @@ TEST(DecodeSpread, ReadsAConstraint) {
                R"("labelSelector":{"matchLabels":{"app":"web"}},"minDomains":3,"nodeAffinityPolicy":"Ignore",)"
                R"("nodeTaintsPolicy":"Honor","matchLabelKeys":["hash"]},)"
                R"({"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"}])");
-  ASSERT_EQ(pod.topology_spread_constraints.size(), 2u);
-  const TopologySpreadConstraint& full = pod.topology_spread_constraints[0];
+  ASSERT_EQ(pod.spec->topology_spread_constraints.size(), 2u);
+  const TopologySpreadConstraint& full = pod.spec->topology_spread_constraints[0];
   EXPECT_EQ(full.max_skew, 2);
   EXPECT_EQ(full.topology_key, "zone");
   EXPECT_FALSE(full.schedule_anyway);
@@ -145,7 +145,7 @@ TEST(DecodeSpread, ReadsAConstraint) {
   EXPECT_FALSE(full.honor_node_affinity);
   EXPECT_TRUE(full.honor_node_taints);
   EXPECT_EQ(full.match_label_keys, Texts{"hash"});
-  const TopologySpreadConstraint& bare = pod.topology_spread_constraints[1];
+  const TopologySpreadConstraint& bare = pod.spec->topology_spread_constraints[1];
   EXPECT_TRUE(bare.schedule_anyway);
   EXPECT_EQ(bare.label_selector, std::nullopt);
   EXPECT_EQ(bare.min_domains, std::nullopt);

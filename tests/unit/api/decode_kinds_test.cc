@@ -214,7 +214,7 @@ TEST(DecodeRules, WhenOffAcceptAnythingDecodable) {
                              Rules::off);
   EXPECT_EQ(pod.metadata.labels.at("bad key"), "v");
   EXPECT_EQ(pod.affinity->pod_affinity.preferred.at(0).weight, 500);
-  EXPECT_EQ(pod.topology_spread_constraints.at(0).max_skew, -1);
+  EXPECT_EQ(pod.spec->topology_spread_constraints.at(0).max_skew, -1);
 }
 
 TEST(DecodeRules, WhenOffStillRefuseWrongTypesAndNames) {
@@ -239,8 +239,8 @@ TEST(DecodeRules, WhenStrictRefuseUnknownFieldsAndNoKnownOnes) {
   EXPECT_TRUE(decoded("", Rules::strict));
   EXPECT_EQ(decoded(misspelt, Rules::strict).error().message(),
             "spec.restartPolcy: unknown field; did you mean restartPolicy?");
-  EXPECT_TRUE(decoded(misspelt, Rules::off)->has_unknown_fields);
-  EXPECT_FALSE(decoded("", Rules::off)->has_unknown_fields);
+  EXPECT_TRUE(decoded(misspelt, Rules::off)->spec->has_unknown_fields);
+  EXPECT_FALSE(decoded("", Rules::off)->spec->has_unknown_fields);
 }
 
 TEST(DecodeRules, TellUnknownFieldsOfEveryKind) {

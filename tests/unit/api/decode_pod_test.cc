@@ -40,9 +40,9 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.uid(), "0b3c5a52-3f7e-4f0a-9b1d-0c1f2e3d4a5b");
   EXPECT_EQ(pod.metadata.labels.at("example.com/tier"), "front");
   EXPECT_EQ(pod.metadata.annotations.at("note"), "any text, even \xC3\xA9");
-  EXPECT_EQ(pod.scheduler_name, "edge");
+  EXPECT_EQ(pod.spec->scheduler_name, "edge");
   EXPECT_EQ(pod.priority, 100);
-  EXPECT_TRUE(pod.never_preempts);
+  EXPECT_TRUE(pod.spec->never_preempts);
   EXPECT_EQ(pod.node_name, "");
   EXPECT_EQ(pod.node_selector, (Labels{{"disk", "ssd"}}));
   ASSERT_TRUE(pod.affinity->required_node_affinity);
@@ -52,18 +52,18 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.affinity->required_node_affinity->terms[0].match_fields,
             (std::vector<Requirement>{{"metadata.name", Op::not_in, {"n9"}}}));
   using T = Toleration::Operator;
-  EXPECT_EQ(pod.tolerations,
+  EXPECT_EQ(pod.spec->tolerations,
             (std::vector<Toleration>{{"dedicated", T::equal, "gpu", TaintEffect::no_schedule, std::nullopt},
                                      {"", T::exists, "", TaintEffect::no_execute, 300}}));
-  EXPECT_EQ(pod.scheduling_gates, Texts{"example.com/wait"});
-  ASSERT_EQ(pod.init_containers.size(), 2u);
-  EXPECT_FALSE(pod.init_containers[0].restart_always);
-  EXPECT_TRUE(pod.init_containers[1].restart_always);
-  EXPECT_EQ(pod.overhead.at("cpu").milli_value(), 10);
+  EXPECT_EQ(pod.spec->scheduling_gates, Texts{"example.com/wait"});
+  ASSERT_EQ(pod.spec->init_containers.size(), 2u);
+  EXPECT_FALSE(pod.spec->init_containers[0].restart_always);
+  EXPECT_TRUE(pod.spec->init_containers[1].restart_always);
+  EXPECT_EQ(pod.spec->overhead.at("cpu").milli_value(), 10);
   ASSERT_EQ(pod.volumes.size(), 3u);
   EXPECT_EQ(pod.volumes[0].claim_name, "store-web-1");
   EXPECT_EQ(pod.volumes[1].claim_name, "");
-  EXPECT_EQ(pod.termination_grace_period_seconds, 5);
+  EXPECT_EQ(pod.spec->termination_grace_period_seconds, 5);
   EXPECT_EQ(pod.nominated_node_name, "n3");
   EXPECT_EQ(pod.manifest(), json);
 }
@@ -71,7 +71,7 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
 TEST(DecodePod, LeavesLimitsWithoutRequestsUnchanged) {
   const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
-  const Container& main = pod->containers.at(0);
+  const Container& main = pod->spec->containers.at(0);
   EXPECT_EQ(main.requests.at("memory").value(), 64 << 20);
   EXPECT_EQ(main.limits.at("memory").value(), 128 << 20);
   EXPECT_EQ(main.limits.at("ephemeral-storage").value(), 1 << 30);
@@ -81,16 +81,16 @@ TEST(DecodePod, LeavesLimitsWithoutRequestsUnchanged) {
 TEST(DecodePod, SeparatesHostPortsFromContainerPorts) {
   const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
-  EXPECT_EQ(pod->containers.at(0).host_ports, (std::vector<HostPort>{{"10.0.0.1", "TCP", 8080}}));
-  EXPECT_EQ(pod->containers.at(0).own_ports, (std::vector<HostPort>{{"", "UDP", 53}}));
-  EXPECT_FALSE(pod->host_network);
+  EXPECT_EQ(pod->spec->containers.at(0).host_ports, (std::vector<HostPort>{{"10.0.0.1", "TCP", 8080}}));
+  EXPECT_EQ(pod->spec->containers.at(0).own_ports, (std::vector<HostPort>{{"", "UDP", 53}}));
+  EXPECT_FALSE(pod->spec->host_network);
 }
 
 TEST(DecodePod, ReadsPodLevelRequests) {
   const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
-  EXPECT_EQ(pod->requests, (ResourceList{{"cpu", Quantity(1)}}));
-  EXPECT_EQ(pod->rare.get().limits, (ResourceList{{"cpu", Quantity(2)}}));
+  EXPECT_EQ(pod->spec->requests, (ResourceList{{"cpu", Quantity(1)}}));
+  EXPECT_EQ(pod->spec->limits, (ResourceList{{"cpu", Quantity(2)}}));
   EXPECT_EQ(
       errors_of(pod_with(R"("resources":{"requests":{"ephemeral-storage":"1"}})")),
       Texts{"spec.resources.requests.ephemeral-storage: expected cpu, memory or hugepages-<size>; set others on the "
@@ -133,8 +133,8 @@ TEST(DecodePod, SetsDefaultsOfAbsentFields) {
   const Result<Pod> pod = decode_pod(pod_with(""), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->metadata.key(), "default/p");
-  EXPECT_EQ(pod->scheduler_name, "default-scheduler");
-  EXPECT_EQ(pod->termination_grace_period_seconds, 30);
+  EXPECT_EQ(pod->spec->scheduler_name, "default-scheduler");
+  EXPECT_EQ(pod->spec->termination_grace_period_seconds, 30);
   EXPECT_EQ(pod->uid(), "");
   EXPECT_FALSE(pod->affinity->required_node_affinity);
 }
@@ -312,7 +312,7 @@ TEST(DecodePod, ReadsResourceClaims) {
     {"name":"b","resourceClaimTemplateName":"t"}])";
   const Result<Pod> pod = decode_pod(pod_with(claims), nullptr);
   ASSERT_TRUE(pod.has_value()) << pod.error().message();
-  EXPECT_EQ(pod->rare.get().resource_claims, (std::vector<PodResourceClaim>{{"a", "c", ""}, {"b", "", "t"}}));
+  EXPECT_EQ(pod->spec->resource_claims, (std::vector<PodResourceClaim>{{"a", "c", ""}, {"b", "", "t"}}));
   EXPECT_EQ(errors_of(pod_with(R"("resourceClaims":[{"name":"a"},{"name":"a","resourceClaimName":"c"},
     {"name":"d","resourceClaimName":"c","resourceClaimTemplateName":"t"}],
     "resources":{"claims":[{"name":"a"}]})")),

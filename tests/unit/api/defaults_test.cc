@@ -28,19 +28,20 @@ TEST(Defaults, SetRequestsToLimits) {
   const Pod pod = with_defaults(
       R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2","memory":"64"}}}],)"
       R"("initContainers":[{"name":"i","resources":{"limits":{"example.com/x":"3"}}}])");
-  EXPECT_EQ(show(pod.containers[0].requests), (TextMap{{"cpu", "1"}, {"memory", "64"}}));
-  EXPECT_EQ(show(pod.init_containers[0].requests), (TextMap{{"example.com/x", "3"}}));
+  EXPECT_EQ(show(pod.spec->containers[0].requests), (TextMap{{"cpu", "1"}, {"memory", "64"}}));
+  EXPECT_EQ(show(pod.spec->init_containers[0].requests), (TextMap{{"example.com/x", "3"}}));
 }
 
 TEST(Defaults, SetPodLevelRequestsToTheContainersSumOrElseTheLimit) {
   const std::string containers =
       R"("containers":[{"name":"a","resources":{"requests":{"cpu":"1","example.com/x":"1"}}},)"
       R"({"name":"b","resources":{"limits":{"cpu":"500m"}}}],)";
-  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"limits":{"cpu":"4","memory":"64"}})").requests),
+  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"limits":{"cpu":"4","memory":"64"}})").spec->requests),
             (TextMap{{"cpu", "1500m"}, {"memory", "64"}}));
-  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"requests":{"cpu":"3"},"limits":{"cpu":"4"}})").requests),
-            (TextMap{{"cpu", "3"}}));
-  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"requests":{"memory":"9"}})").requests),
+  EXPECT_EQ(
+      show(with_defaults(containers + R"("resources":{"requests":{"cpu":"3"},"limits":{"cpu":"4"}})").spec->requests),
+      (TextMap{{"cpu", "3"}}));
+  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"requests":{"memory":"9"}})").spec->requests),
             (TextMap{{"memory", "9"}}));
 }
 
@@ -49,9 +50,9 @@ TEST(Defaults, MakeContainerPortsHostPortsWithHostNetwork) {
       R"("containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":53,"protocol":"UDP"},)"
       R"({"containerPort":8080,"hostPort":8080}]}])";
   const Pod inside = with_defaults(containers);
-  EXPECT_EQ(inside.containers[0].host_ports, (std::vector<HostPort>{{"", "TCP", 8080}}));
+  EXPECT_EQ(inside.spec->containers[0].host_ports, (std::vector<HostPort>{{"", "TCP", 8080}}));
   const Pod outside = with_defaults(containers + R"(,"hostNetwork":true)");
-  EXPECT_EQ(outside.containers[0].host_ports,
+  EXPECT_EQ(outside.spec->containers[0].host_ports,
             (std::vector<HostPort>{{"", "TCP", 8080}, {"", "TCP", 80}, {"", "UDP", 53}}));
 }
 
@@ -93,9 +94,9 @@ TEST(Defaults, AreIdempotent) {
       R"({"hash":"h1"})");
   const Pod once = pod;
   set_defaults(pod);
-  EXPECT_EQ(pod.requests, once.requests);
-  EXPECT_EQ(pod.containers[0].requests, once.containers[0].requests);
-  EXPECT_EQ(pod.containers[0].host_ports, once.containers[0].host_ports);
+  EXPECT_EQ(pod.spec->requests, once.spec->requests);
+  EXPECT_EQ(pod.spec->containers[0].requests, once.spec->containers[0].requests);
+  EXPECT_EQ(pod.spec->containers[0].host_ports, once.spec->containers[0].host_ports);
   EXPECT_EQ(pod.affinity->pod_affinity, once.affinity->pod_affinity);
   EXPECT_EQ(pod.affinity->pod_affinity.required[0].label_selector->requirements.size(), 1u);
 }

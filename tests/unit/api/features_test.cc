@@ -40,7 +40,7 @@ TEST_P(FeatureTable, NamesTheFeatureAndTheFirstFieldThatAsksForIt) {
   EXPECT_EQ(texts_of(needs_of(pod)), GetParam().want);
   const Result<Pod> decoded = decode_pod(pod, nullptr, Rules::off);
   ASSERT_TRUE(decoded) << decoded.error().message();
-  EXPECT_EQ(texts_of(decoded->needs), GetParam().want);
+  EXPECT_EQ(texts_of(decoded->spec->needs), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -69,14 +69,14 @@ TEST(PackedPod, RoundTrips) {
   EXPECT_EQ(back->affinity->preferred_node_affinity, pod.affinity->preferred_node_affinity);
   EXPECT_EQ(back->affinity->pod_affinity, pod.affinity->pod_affinity);
   EXPECT_EQ(back->affinity->pod_anti_affinity, pod.affinity->pod_anti_affinity);
-  EXPECT_EQ(back->topology_spread_constraints, pod.topology_spread_constraints);
-  EXPECT_EQ(back->tolerations, pod.tolerations);
-  EXPECT_EQ(back->containers.at(0).requests, pod.containers.at(0).requests);
-  EXPECT_EQ(back->containers.at(0).host_ports, pod.containers.at(0).host_ports);
-  EXPECT_TRUE(back->init_containers.at(0).restart_always);
+  EXPECT_EQ(back->spec->topology_spread_constraints, pod.spec->topology_spread_constraints);
+  EXPECT_EQ(back->spec->tolerations, pod.spec->tolerations);
+  EXPECT_EQ(back->spec->containers.at(0).requests, pod.spec->containers.at(0).requests);
+  EXPECT_EQ(back->spec->containers.at(0).host_ports, pod.spec->containers.at(0).host_ports);
+  EXPECT_TRUE(back->spec->init_containers.at(0).restart_always);
   EXPECT_EQ(back->volumes.at(2).disk.monitors, (std::vector<std::string>{"m1", "m2"}));
-  EXPECT_TRUE(back->rare == pod.rare);
-  EXPECT_EQ(back->rare.get().resource_claims.at(0).template_name, "gpus");
+  EXPECT_TRUE(back->spec->limits == pod.spec->limits);
+  EXPECT_EQ(back->spec->resource_claims.at(0).template_name, "gpus");
   EXPECT_EQ(back->start_time, OptionalTime(-5));
 }
 

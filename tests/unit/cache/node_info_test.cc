@@ -8,7 +8,7 @@ namespace {
 
 TEST(PodRequests, SumsContainers) {
   Pod pod = make_pod("p", resources({{"cpu", "100m"}, {"memory", "1Mi"}}));
-  pod.containers.push_back(pod.containers[0]);
+  pod.spec.edit().containers.push_back(pod.spec->containers[0]);
   EXPECT_EQ(pod_requests(pod).milli_cpu, 200);
   EXPECT_EQ(pod_requests(pod).memory, 2 << 20);
 }
@@ -20,10 +20,10 @@ TEST(PodRequests, OfOneContainerAreTheSameByEitherWay) {
         resources({{"cpu", "1"}, {"memory", "1"}, {"example.com/gpu", "2"}, {"pods", "5"}})}) {
     const Pod plain = make_pod("p", asked);
     Pod other = plain;
-    other.init_containers.emplace_back();
-    other.overhead = resources({{"memory", "0"}});
+    other.spec.edit().init_containers.emplace_back();
+    other.spec.edit().overhead = resources({{"memory", "0"}});
     EXPECT_TRUE(pod_requests(plain) == pod_requests(other));
-    other.init_containers.clear();  // for scores one without requests asks too
+    other.spec.edit().init_containers.clear();  // for scores one without requests asks too
     EXPECT_TRUE(pod_requests_for_scoring(plain) == pod_requests_for_scoring(other));
   }
 }
@@ -32,9 +32,9 @@ TEST(PodRequests, TakesTheLargestInitContainerWhenItExceedsTheSum) {
   Pod pod = make_pod("p", resources({{"cpu", "100m"}}));
   Container init;
   init.requests = resources({{"cpu", "1"}});
-  pod.init_containers.push_back(init);
+  pod.spec.edit().init_containers.push_back(init);
   init.requests = resources({{"cpu", "500m"}});
-  pod.init_containers.push_back(init);
+  pod.spec.edit().init_containers.push_back(init);
   EXPECT_EQ(pod_requests(pod).milli_cpu, 1000);
 }
 
@@ -43,30 +43,31 @@ TEST(PodRequests, CountsSidecarsBesideWhatRunsAfterThem) {
   Container sidecar;
   sidecar.restart_always = true;
   sidecar.requests = resources({{"cpu", "200m"}});
-  pod.init_containers.push_back(sidecar);
+  pod.spec.edit().init_containers.push_back(sidecar);
   EXPECT_EQ(pod_requests(pod).milli_cpu, 300);
   Container init;
   init.requests = resources({{"cpu", "700m"}});
-  pod.init_containers.push_back(init);
+  pod.spec.edit().init_containers.push_back(init);
   EXPECT_EQ(pod_requests(pod).milli_cpu, 900);
 }
 
 TEST(PodRequests, AddsOverhead) {
   Pod pod = make_pod("p", resources({{"cpu", "100m"}}));
-  pod.overhead = resources({{"cpu", "10m"}});
+  pod.spec.edit().overhead = resources({{"cpu", "10m"}});
   EXPECT_EQ(pod_requests(pod).milli_cpu, 110);
 }
 
 TEST(PodRequests, OfThePodAsAWholeReplaceTheSum) {
   Pod pod = make_pod("p", resources({{"cpu", "100m"}, {"memory", "1Mi"}}));
-  pod.requests = resources({{"cpu", "2"}});
+  pod.spec.edit().requests = resources({{"cpu", "2"}});
   EXPECT_EQ(pod_requests(pod).milli_cpu, 2000);
   EXPECT_EQ(pod_requests(pod).memory, 1 << 20);
 }
 
 TEST(PodRequests, OfThePodAsAWholeCountForCpuMemoryAndHugePagesOnly) {
   Pod pod = make_pod("p", resources({{"example.com/x", "1"}}));
-  pod.requests = resources({{"example.com/x", "3"}, {"ephemeral-storage", "1Gi"}, {"hugepages-2Mi", "4Mi"}});
+  pod.spec.edit().requests =
+      resources({{"example.com/x", "3"}, {"ephemeral-storage", "1Gi"}, {"hugepages-2Mi", "4Mi"}});
   EXPECT_EQ(pod_requests(pod).scalar,
             (std::map<std::string, std::int64_t>{{"example.com/x", 1}, {"hugepages-2Mi", 4 << 20}}));
   EXPECT_EQ(pod_requests(pod).ephemeral_storage, 0);
@@ -74,24 +75,24 @@ TEST(PodRequests, OfThePodAsAWholeCountForCpuMemoryAndHugePagesOnly) {
 
 TEST(PodRequests, AreSummedExactlyAndRoundedOnce) {
   Pod pod = make_pod("p", resources({{"cpu", "0.5m"}, {"memory", "0.5"}}));
-  pod.containers.push_back(pod.containers[0]);
+  pod.spec.edit().containers.push_back(pod.spec->containers[0]);
   EXPECT_EQ(pod_requests(pod).milli_cpu, 1);
   EXPECT_EQ(pod_requests(pod).memory, 1);
-  pod.containers.push_back(pod.containers[0]);
+  pod.spec.edit().containers.push_back(pod.spec->containers[0]);
   EXPECT_EQ(pod_requests(pod).milli_cpu, 2);
   EXPECT_EQ(pod_requests(pod).memory, 2);
   EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 2);
-  pod.overhead = resources({{"cpu", "400u"}});
+  pod.spec.edit().overhead = resources({{"cpu", "400u"}});
   EXPECT_EQ(pod_requests(pod).milli_cpu, 2);
   Container init;
   init.requests = resources({{"cpu", "2.0000001m"}});
-  pod.init_containers.push_back(init);
+  pod.spec.edit().init_containers.push_back(init);
   EXPECT_EQ(pod_requests(pod).milli_cpu, 3);
 }
 
 TEST(PodRequests, SaturateInsteadOfWrapping) {
   Pod pod = make_pod("p", resources({{"memory", "8E"}}));
-  pod.containers.push_back(pod.containers[0]);
+  pod.spec.edit().containers.push_back(pod.spec->containers[0]);
   EXPECT_EQ(pod_requests(pod).memory, std::numeric_limits<std::int64_t>::max());
 }
 
@@ -103,17 +104,17 @@ TEST(PodRequests, ForScoringMakeUpWhatIsNotNamed) {
 
 TEST(PodRequests, ForScoringMakeUpNothingThatAPodWithRequestsAsAWholeNames) {
   Pod pod = make_pod("p", resources({{"cpu", "0"}}));
-  pod.containers.push_back(pod.containers.front());
-  pod.containers.back().requests.clear();
-  pod.requests = resources({{"memory", "1Gi"}});
+  pod.spec.edit().containers.push_back(pod.spec->containers.front());
+  pod.spec.edit().containers.back().requests.clear();
+  pod.spec.edit().requests = resources({{"memory", "1Gi"}});
   EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 0);
-  pod.containers.front().requests.clear();
+  pod.spec.edit().containers.front().requests.clear();
   EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 200);
 }
 
 TEST(PodRequests, ForScoringOfThePodBeingPlacedLeaveOutThoseOfThePodAsAWhole) {
   Pod pod = make_pod("p", resources({{"cpu", "300m"}}));
-  pod.requests = resources({{"cpu", "2"}});
+  pod.spec.edit().requests = resources({{"cpu", "2"}});
   EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 2000);
   EXPECT_EQ(container_requests_for_scoring(pod).milli_cpu, 300);
 }

@@ -179,7 +179,7 @@ TEST_F(CacheOrder, AStateIsWholeWhateverWasInItsPlaceBefore) {
       Pod pod = make_pod("p" + std::to_string(i * 7919 % 2003), resources({{"cpu", "100m"}, {"example.com/x", "1"}}));
       if (random.chance(1, 3)) pod.affinity->pod_affinity.required.emplace_back();
       if (random.chance(1, 3)) pod.affinity->pod_anti_affinity.required.emplace_back();
-      if (random.chance(1, 3)) pod.containers[0].host_ports.push_back({"", "TCP", 80 + i});
+      if (random.chance(1, 3)) pod.spec.edit().containers[0].host_ports.push_back({"", "TCP", 80 + i});
       const auto made = share(std::move(pod));
       ASSERT_TRUE(cache.assume(made, node).is_success());
       placed[made->uid()] = {made, node};
@@ -226,6 +226,49 @@ TEST_F(CacheOrder, FollowsWhateverComesAndGoesBetweenTwoSnapshots) {
     if (random.chance(1, 3)) continue;
     cache.update_snapshot(snapshot);
     static_cast<void>(follow());
+    check();
+  }
+}
+
+TEST_F(CacheOrder, IsPreparedInPartsUntilNobodyHasToLookAtEachNode) {
+  const std::vector<std::string> keys = {"kubernetes.io/hostname", "topology.kubernetes.io/zone"};
+  for (int i = 0; i < 300; ++i) add("n" + std::to_string(i), static_cast<std::uint64_t>(i % 3));
+  int parts = 0;
+  std::size_t values = 0;
+  while (cache.prepare(snapshot, {keys, true}, 100)) {
+    ++parts;
+    EXPECT_EQ(snapshot.nodes().size(), 300u) << "they are numbered first";
+    const std::size_t now = parts < 2 ? 0 : snapshot.columns().kept_values();
+    EXPECT_LE(now, values + 100);
+    values = now;
+  }
+  EXPECT_EQ(values, 303u) << "of both labels";
+  EXPECT_EQ(parts, 1 + 1 + 3 + 3 + 3) << "order, amounts, kinds of pods, and two labels";
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(order(), order_anew());
+  check();
+}
+
+TEST_F(CacheOrder, IsTheSameWhenItWasPreparedMeanwhile) {
+  const std::vector<std::string> keys = {"topology.kubernetes.io/zone", "kubernetes.io/hostname"};
+  Snapshot unprepared;
+  fill(130);
+  cache.update_snapshot(unprepared);
+  for (int i = 0; i < rounds(1500) && !HasFatalFailure(); ++i) {
+    for (std::uint64_t deeds = random.below(12); deeds > 0; --deeds) {
+      const std::string name = "n" + std::to_string(random.below(170));
+      if (random.chance(1, 2) && names.size() > 105) {
+        take(name);
+      } else {
+        add(name, random.below(3));
+      }
+      for (std::uint64_t parts = random.below(3); parts > 0; --parts) cache.prepare(snapshot, {keys, true}, 16);
+    }
+    if (random.chance(1, 2)) continue;
+    cache.update_snapshot(snapshot);
+    cache.update_snapshot(unprepared);
+    ASSERT_TRUE(std::equal(snapshot.nodes().begin(), snapshot.nodes().end(), unprepared.nodes().begin(),
+                           unprepared.nodes().end()));
     check();
   }
 }

@@ -48,7 +48,7 @@ TEST(PodKinds, AreEqualInNamespaceLabelsAffinityAndDeletion) {
   place(pod_of("a", "web"));
   Pod alike = pod_of("b", "web");
   alike.priority = 7;
-  alike.containers[0].image = "other";
+  alike.spec.edit().containers[0].image = "other";
   place(alike);
   cache.update_snapshot(snapshot);
   const auto kinds = [&] {
@@ -69,6 +69,29 @@ TEST(PodKinds, AreEqualInNamespaceLabelsAffinityAndDeletion) {
   place(pod_of("f", "db"));
   cache.update_snapshot(snapshot);
   EXPECT_EQ(kinds(), 5u);
+}
+
+TEST(PodKinds, AreTheSameWhenTheyWereCountedInPartsWhilePodsAndNodesCameAndWent) {
+  Random random{9};
+  Cache cache;
+  Snapshot snapshot;
+  std::size_t pods = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string node = "n" + std::to_string(random.below(140));
+    const std::uint64_t deed = random.below(8);
+    if (deed == 0 && cache.node_count() > 110) cache.remove_node(node);
+    if (deed == 1 || i < 300) cache.set_node(share(make_node(node)));
+    if (deed > 1 && deed < 6) {
+      cache.confirm(share(pod_of("p" + std::to_string(++pods), "app" + std::to_string(random.below(3)))), node);
+    }
+    if (deed >= 6 && pods > 0) cache.remove("uid-p" + std::to_string(1 + random.below(pods)));
+    if (random.chance(1, 2)) cache.prepare(snapshot, {{}, true}, 10);
+    if (random.chance(1, 2)) cache.update_snapshot(snapshot);
+    if (random.chance(1, 40)) {
+      cache.update_snapshot(snapshot);
+      ASSERT_EQ(told_by(snapshot.pod_kinds()), counted(snapshot)) << i;
+    }
+  }
 }
 
 TEST(PodKinds, AChangeTellsWhatCameAndWhatLeftAlsoWhenItsKindIsGone) {

@@ -44,7 +44,7 @@ void spread_over(Pod& pod, bool schedule_anyway) {
   constraint.label_selector.emplace();
   constraint.label_selector->requirements.push_back({"color", Requirement::Operator::in, {"green"}});
   constraint.schedule_anyway = schedule_anyway;
-  pod.topology_spread_constraints.push_back(constraint);
+  pod.spec.edit().topology_spread_constraints.push_back(constraint);
 }
 
 PodAffinityTerm near_green(const char* key) {
@@ -59,9 +59,9 @@ const ClassCase kClasses[] = {
     {"Basic", [](Pod&) {}},
     {"NodeSelector", [](Pod& pod) { pod.node_selector["disk"] = "ssd"; }},
     {"Toleration",
-     [](Pod& pod) { pod.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}}); }},
-    {"ExtendedResource", [](Pod& pod) { pod.containers[0].requests["example.com/gpu"] = quantity("1"); }},
-    {"HostPort", [](Pod& pod) { pod.containers[0].host_ports.push_back({"", "TCP", 80}); }},
+     [](Pod& pod) { pod.spec.edit().tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}}); }},
+    {"ExtendedResource", [](Pod& pod) { pod.spec.edit().containers[0].requests["example.com/gpu"] = quantity("1"); }},
+    {"HostPort", [](Pod& pod) { pod.spec.edit().containers[0].host_ports.push_back({"", "TCP", 80}); }},
     {"Spread", [](Pod& pod) { spread_over(pod, false); }},
     {"PreferredSpread", [](Pod& pod) { spread_over(pod, true); }},
     {"PodAffinity", [](Pod& pod) { pod.affinity->pod_affinity.required.push_back(near_green(kZone)); }},

@@ -137,7 +137,7 @@ TEST_F(ClassViewsTest, TellWhyAPodThatIsSpreadFitsNowhere) {
   TopologySpreadConstraint spread;
   spread.topology_key = "nowhere";
   spread.label_selector = LabelSelector{};
-  pod.topology_spread_constraints.push_back(spread);
+  pod.spec.edit().topology_spread_constraints.push_back(spread);
   pod.priority = 1;
   ClassViews views(kSchedulingCacheBytes);
   NodeSearch search{&handle.nominator_of_test, {}, 0, &random};
@@ -354,10 +354,10 @@ TEST(ClassView, TellsPodsApartByWhatTheyAsk) {
   other.metadata.labels["color"] = "green";
   EXPECT_FALSE(is_same_class(pod, other, true));
   other = pod;
-  other.tolerations.emplace_back();
+  other.spec.edit().tolerations.emplace_back();
   EXPECT_FALSE(is_same_class(pod, other, true));
   other = pod;
-  other.needs.push_back({"probes", "spec.containers[0].livenessProbe"});
+  other.spec.edit().needs.push_back({"probes", "spec.containers[0].livenessProbe"});
   EXPECT_FALSE(is_same_class(pod, other, true));
 }
 

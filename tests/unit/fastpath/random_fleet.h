@@ -51,22 +51,24 @@ struct RandomFleet {
     // Pods of one class may be started differently, and be refused for that.
     if (refuses) made.shape = "shape " + std::to_string(shape) + " command " + std::to_string(random.below(2));
     made.priority = static_cast<std::int32_t>(shape % 2);
-    if (asks_features && shape % 3 == 0) made.needs.push_back({"limits", "spec.containers[0].resources.limits"});
-    if (asks_features && random.chance(1, 3)) made.needs.push_back({"probes", "spec.containers[0].livenessProbe"});
+    if (asks_features && shape % 3 == 0)
+      made.spec.edit().needs.push_back({"limits", "spec.containers[0].resources.limits"});
+    if (asks_features && random.chance(1, 3))
+      made.spec.edit().needs.push_back({"probes", "spec.containers[0].livenessProbe"});
     LabelSelector green;
     green.requirements.push_back({"color", Requirement::Operator::in, {"green"}});
     PodAffinityTerm near;
     near.label_selector = green;
     near.topology_key = kZone;
     if (shape == 3) made.node_selector["disk"] = "ssd";
-    if (shape == 4) made.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}});
-    if (shape == 5) made.containers[0].host_ports.push_back({"", "TCP", 80});
+    if (shape == 4) made.spec.edit().tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}});
+    if (shape == 5) made.spec.edit().containers[0].host_ports.push_back({"", "TCP", 80});
     if (shape == 6 || shape == 7) {
       TopologySpreadConstraint spread;
       spread.topology_key = kZone;
       spread.label_selector = green;
       spread.schedule_anyway = shape == 7;
-      made.topology_spread_constraints.push_back(spread);
+      made.spec.edit().topology_spread_constraints.push_back(spread);
     }
     if (shape == 8) made.affinity->pod_affinity.required.push_back(near);
     if (shape == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
@@ -74,8 +76,8 @@ struct RandomFleet {
       near.topology_key = "kubernetes.io/hostname";
       made.affinity->pod_anti_affinity.required.push_back(near);
     }
-    if (shape == 11) made.containers[0].requests = resources({{"cpu", "9"}});
-    if (shape == 12) made.containers[0].image = "app:1";
+    if (shape == 11) made.spec.edit().containers[0].requests = resources({{"cpu", "9"}});
+    if (shape == 12) made.spec.edit().containers[0].image = "app:1";
     if (shape == 13) {
       NodeSelectorTerm ssd;
       ssd.match_expressions.push_back({"disk", Requirement::Operator::exists, {}});
@@ -117,7 +119,7 @@ struct RandomFleet {
       spread.max_skew = 2;
       spread.label_selector = own;
       spread.schedule_anyway = kind == 2;
-      made.topology_spread_constraints.push_back(spread);
+      made.spec.edit().topology_spread_constraints.push_back(spread);
     }
     if (kind == 3) made.affinity->pod_anti_affinity.preferred.push_back({30, term});
     if (kind == 4) made.affinity->pod_affinity.required.push_back(term);
@@ -132,10 +134,10 @@ struct RandomFleet {
   // What no pod asked for before; selectors of every operator, and priorities of nodes.
   Pod new_pod() {
     Pod made = pod();
-    made.containers[0].requests =
+    made.spec.edit().containers[0].requests =
         resources({{"cpu", std::to_string(50 + random.below(1500)) + "m"}, {"memory", std::to_string(count) + "Mi"}});
-    if (random.chance(1, 8)) made.containers[0].requests = resources({{"memory", std::to_string(count)}});
-    if (random.chance(1, 8)) made.containers[0].requests["ephemeral-storage"] = quantity("1Gi");
+    if (random.chance(1, 8)) made.spec.edit().containers[0].requests = resources({{"memory", std::to_string(count)}});
+    if (random.chance(1, 8)) made.spec.edit().containers[0].requests["ephemeral-storage"] = quantity("1Gi");
     if (random.chance(1, 2)) return made;
     constexpr std::array kOperators = {Requirement::Operator::in,     Requirement::Operator::not_in,
                                        Requirement::Operator::exists, Requirement::Operator::does_not_exist,
@@ -173,7 +175,7 @@ struct RandomFleet {
     spread.max_skew = 2;
     spread.topology_key = kZone;
     spread.label_selector = all;
-    made.topology_spread_constraints.push_back(spread);
+    made.spec.edit().topology_spread_constraints.push_back(spread);
     return made;
   }
 

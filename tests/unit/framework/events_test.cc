@@ -38,10 +38,10 @@ TEST(NodeEvents, ReportOnlyTheEndOfACordon) {
 
 TEST(PodEvents, ListChangedPropertiesInUpstreamsOrder) {
   Pod before = make_pod("p", resources({{"cpu", "2"}}));
-  before.scheduling_gates = {"a"};
+  before.spec.edit().scheduling_gates = {"a"};
   Pod after = make_pod("p", resources({{"cpu", "1"}}));
   after.metadata.labels["app"] = "x";
-  after.tolerations.emplace_back();
+  after.spec.edit().tolerations.emplace_back();
   EXPECT_EQ(actions_of(pod_events(before, after)),
             (Actions{kUpdatePodLabel, kUpdatePodScaleDown, kUpdatePodSchedulingGatesEliminated, kUpdatePodToleration}));
 }
@@ -50,9 +50,9 @@ TEST(PodEvents, AreAGeneralUpdateWhenNoListedPropertyChanged) {
   const Pod pod = make_pod("p", resources({{"cpu", "1"}}));
   EXPECT_EQ(actions_of(pod_events(pod, pod)), Actions{kUpdate});
   Pod gated = pod;
-  gated.scheduling_gates = {"a", "b"};
+  gated.spec.edit().scheduling_gates = {"a", "b"};
   Pod less_gated = pod;
-  less_gated.scheduling_gates = {"a"};
+  less_gated.spec.edit().scheduling_gates = {"a"};
   EXPECT_EQ(actions_of(pod_events(gated, less_gated)), Actions{kUpdate});
   EXPECT_EQ(actions_of(pod_events(pod, make_pod("p", resources({{"cpu", "2"}})))), Actions{kUpdate});
 }

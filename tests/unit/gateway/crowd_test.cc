@@ -136,6 +136,12 @@ TEST_F(CrowdTest, NodesThatReconnectAllAtOnceAreAllKnownAgainAndNoneIsCalledSile
   EXPECT_LE(last, used.front() + used.front() / 50) << "memory stays flat";
 }
 
+TEST_F(CrowdTest, NodesAreReadyForTheFirstPodBeforeItComes) {
+  come_up(150);
+  advance(5'000);
+  EXPECT_EQ(gateway->scheduler().snapshot().nodes().size(), 150u);
+}
+
 TEST_F(CrowdTest, OfManyNodesOnlyThoseThatSayNothingAreCalledSilent) {
   nodes /= 10;
   start();

@@ -55,6 +55,20 @@ TEST_F(TurnsTest, AttemptsBeyondTheTimeOfATurnAreMadeInTheNextOnes) {
   EXPECT_EQ(sent("events/"), 50u) << "each pod failed once";
 }
 
+TEST_F(TurnsTest, WhatAPodNeedsOfAllNodesIsPreparedInTurnsBeforeItIsTried) {
+  start_slow();
+  device("n1");
+  settle();
+  std::string labels;
+  for (int i = 0; i < 30; ++i) labels += (i == 0 ? "\"l" : ",\"l") + std::to_string(i) + R"(":"yes")";
+  transport.sent.clear();
+  hear(topics.desired(Kind::pod, "default/p"), pod("p", "u", "64Mi", R"(,"nodeSelector":{)" + labels + "}"));
+  turn();
+  EXPECT_EQ(sent("events/"), 0u) << "a column for each label takes longer than a turn";
+  settle();
+  EXPECT_EQ(sent("events/"), 1u) << "it has failed";
+}
+
 TEST_F(TurnsTest, StatusesBeyondTheTimeOfATurnArePublishedInTheNextOnes) {
   start_slow();
   for (int i = 0; i < 30; ++i) {

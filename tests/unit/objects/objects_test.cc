@@ -322,7 +322,7 @@ TEST_F(KeptObjects, OfEarlierRulesAreStillRead) {
        R"({"cpu":"1"}}}],"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":)"
        R"([{"weight":500}]}}}}})"});
   ASSERT_TRUE(loaded.is_success()) << loaded.message();
-  EXPECT_EQ(objects.pods().find("default/p")->pod->containers.at(0).requests.at("cpu"), Quantity(1));
+  EXPECT_EQ(objects.pods().find("default/p")->pod->spec->containers.at(0).requests.at("cpu"), Quantity(1));
 }
 
 // The record of a pod as schema version 2 had it: the manifest itself, then what was packed in another form.
@@ -366,7 +366,7 @@ TEST_F(KeptObjects, GiveAnAcceptedPodTheDefaultsOfTheApiServer) {
   apply(
       R"({"kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"3"}}}]}})");
   const auto pod = gateway->objects().pods().find("default/p")->pod;
-  EXPECT_EQ(pod->containers.at(0).requests.at("cpu"), Quantity(3));
+  EXPECT_EQ(pod->spec->containers.at(0).requests.at("cpu"), Quantity(3));
   EXPECT_EQ(pod->manifest().text().find("requests"), std::string::npos);
 }
 

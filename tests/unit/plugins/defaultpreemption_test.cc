@@ -58,7 +58,7 @@ TEST_F(PreemptionTest, ObeysThePolicyNeverAndKeepsTheNomination) {
   cluster.add_node("n1");
   cluster.run("low", "n1", 1);
   Pod pod = preemptor();
-  pod.never_preempts = true;
+  pod.spec.edit().never_preempts = true;
   const ScheduleResult result = cluster.attempt(pod);
   EXPECT_EQ(result.nominated_node, std::nullopt);
   EXPECT_EQ(result.diagnosis.post_filter_message, "preemption: not eligible due to preemptionPolicy=Never.");

@@ -66,7 +66,7 @@ const char* const kAffinity = "node(s) didn't match Pod's node affinity/selector
 using Features = std::vector<std::string>;
 
 std::function<void(Pod&)> needs(std::vector<Need> asked) {
-  return [asked](Pod& pod) { pod.needs = asked; };
+  return [asked](Pod& pod) { pod.spec.edit().needs = asked; };
 }
 
 std::function<void(Node&)> tainted(TaintEffect effect) {
@@ -90,21 +90,23 @@ INSTANTIATE_TEST_SUITE_P(
         FilterCase{"Cordoned", "NodeUnschedulable", nullptr, [](Node& node) { node.unschedulable = true; },
                    "node(s) were unschedulable"},
         FilterCase{"CordonTolerated", "NodeUnschedulable",
-                   [](Pod& pod) { pod.tolerations = {tolerate("node.kubernetes.io/unschedulable")}; },
+                   [](Pod& pod) { pod.spec.edit().tolerations = {tolerate("node.kubernetes.io/unschedulable")}; },
                    [](Node& node) { node.unschedulable = true; }, ""},
         FilterCase{"NoTaint", "TaintToleration", nullptr, nullptr, ""},
         FilterCase{"NoSchedule", "TaintToleration", nullptr, tainted(TaintEffect::no_schedule), kTainted},
         FilterCase{"NoExecute", "TaintToleration", nullptr, tainted(TaintEffect::no_execute), kTainted},
         FilterCase{"PreferNoSchedule", "TaintToleration", nullptr, tainted(TaintEffect::prefer_no_schedule), ""},
-        FilterCase{"ToleratedByValue", "TaintToleration",
-                   [](Pod& pod) { pod.tolerations = {tolerate("dedicated", Toleration::Operator::equal, "gpu")}; },
-                   tainted(TaintEffect::no_schedule), ""},
-        FilterCase{"OtherValue", "TaintToleration",
-                   [](Pod& pod) { pod.tolerations = {tolerate("dedicated", Toleration::Operator::equal, "cpu")}; },
-                   tainted(TaintEffect::no_schedule), kTainted},
+        FilterCase{
+            "ToleratedByValue", "TaintToleration",
+            [](Pod& pod) { pod.spec.edit().tolerations = {tolerate("dedicated", Toleration::Operator::equal, "gpu")}; },
+            tainted(TaintEffect::no_schedule), ""},
+        FilterCase{
+            "OtherValue", "TaintToleration",
+            [](Pod& pod) { pod.spec.edit().tolerations = {tolerate("dedicated", Toleration::Operator::equal, "cpu")}; },
+            tainted(TaintEffect::no_schedule), kTainted},
         FilterCase{"OtherEffect", "TaintToleration",
                    [](Pod& pod) {
-                     pod.tolerations = {
+                     pod.spec.edit().tolerations = {
                          tolerate("dedicated", Toleration::Operator::exists, "", TaintEffect::no_execute)};
                    },
                    tainted(TaintEffect::no_schedule), kTainted},
@@ -188,8 +190,8 @@ TEST(TaintToleration, PrefersFewUntoleratedSoftTaints) {
   TaintToleration plugin;
   CycleState state;
   Pod pod = make_pod("p");
-  pod.tolerations = {tolerate("a", Toleration::Operator::exists, "", TaintEffect::prefer_no_schedule),
-                     tolerate("b", Toleration::Operator::exists, "", TaintEffect::no_schedule)};
+  pod.spec.edit().tolerations = {tolerate("a", Toleration::Operator::exists, "", TaintEffect::prefer_no_schedule),
+                                 tolerate("b", Toleration::Operator::exists, "", TaintEffect::no_schedule)};
   std::vector<NodeScore> scores;
   for (const auto& keys : std::vector<std::vector<std::string>>{{"a"}, {"a", "b"}, {"b", "c"}, {"b", "c", "d"}}) {
     Node node = make_node("n" + std::to_string(scores.size()));
@@ -246,7 +248,7 @@ TEST(SchedulingGates, NamesTheGatesInTheirOrder) {
   SchedulingGates plugin;
   Pod pod = make_pod("p");
   EXPECT_TRUE(plugin.pre_enqueue(pod).is_success());
-  pod.scheduling_gates = {"quota.io/wait", "example.com/b"};
+  pod.spec.edit().scheduling_gates = {"quota.io/wait", "example.com/b"};
   const Status status = plugin.pre_enqueue(pod);
   EXPECT_EQ(status.code(), Code::unresolvable);
   EXPECT_EQ(status.message(), "waiting for scheduling gates: [quota.io/wait example.com/b]");
@@ -267,11 +269,11 @@ TEST(DynamicResources, KeepsAPodOutOfTheQueueUntilItsClaimsExist) {
   DynamicResources plugin;
   Pod pod = make_pod("my-pod");
   EXPECT_TRUE(plugin.pre_enqueue(pod).is_success());
-  pod.rare.edit().resource_claims = {{"resource", "", "my-template"}};
+  pod.spec.edit().resource_claims = {{"resource", "", "my-template"}};
   Status status = plugin.pre_enqueue(pod);
   EXPECT_EQ(status.code(), Code::unresolvable);
   EXPECT_EQ(status.message(), "pod \"default/my-pod\": ResourceClaim not created yet");
-  pod.rare.edit().resource_claims = {{"resource", "my-claim", ""}, {"other", "", "my-template"}};
+  pod.spec.edit().resource_claims = {{"resource", "my-claim", ""}, {"other", "", "my-template"}};
   status = plugin.pre_enqueue(pod);
   EXPECT_EQ(status.code(), Code::unresolvable);
   EXPECT_EQ(status.message(), "could not find resource claim \"default/my-claim\"");

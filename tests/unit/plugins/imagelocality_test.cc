@@ -22,9 +22,9 @@ class ImageLocalityTest : public ::testing::Test {
   std::int64_t score(const std::vector<std::string>& images, const std::string& node,
                      const std::vector<std::string>& init_images = {}) {
     Pod pod = make_pod("p");
-    pod.containers.clear();
-    for (const std::string& image : images) pod.containers.emplace_back().image = image;
-    for (const std::string& image : init_images) pod.init_containers.emplace_back().image = image;
+    pod.spec.edit().containers.clear();
+    for (const std::string& image : images) pod.spec.edit().containers.emplace_back().image = image;
+    for (const std::string& image : init_images) pod.spec.edit().init_containers.emplace_back().image = image;
     ImageLocality plugin(handle_);
     CycleState state;
     std::int64_t score = -1;

@@ -9,7 +9,7 @@ namespace {
 
 Pod with_ports(const std::string& name, std::vector<HostPort> ports) {
   Pod pod = make_pod(name);
-  pod.containers[0].host_ports = std::move(ports);
+  pod.spec.edit().containers[0].host_ports = std::move(ports);
   return pod;
 }
 
@@ -81,10 +81,10 @@ TEST(NodePorts, SkipsPodsWithoutHostPorts) {
 TEST(NodePorts, CountsSidecarsButNoOtherInitContainers) {
   const NodeInfo node = node_with_ports_of(with_ports("other", {{"", "TCP", 80}}));
   Pod pod = make_pod("p");
-  pod.init_containers.emplace_back();
-  pod.init_containers[0].host_ports = {{"", "TCP", 80}};
+  pod.spec.edit().init_containers.emplace_back();
+  pod.spec.edit().init_containers[0].host_ports = {{"", "TCP", 80}};
   EXPECT_TRUE(filter(pod, node).is_skip());
-  pod.init_containers[0].restart_always = true;
+  pod.spec.edit().init_containers[0].restart_always = true;
   EXPECT_EQ(filter(pod, node).code(), Code::unschedulable);
   EXPECT_EQ(filter(with_ports("q", {{"", "TCP", 80}}), node_with_ports_of(pod)).code(), Code::unschedulable);
 }
@@ -104,7 +104,7 @@ TEST(NodePorts, RequeuesOnlyWhenAPodWithOneOfItsPortsLeavesANode) {
   gone.nominated_node_name = "";
   gone.node_name = "n1";
   EXPECT_EQ(after_delete(waiting, gone), Hint::queue);
-  gone.containers[0].host_ports[0].port = 81;
+  gone.spec.edit().containers[0].host_ports[0].port = 81;
   EXPECT_EQ(after_delete(waiting, gone), Hint::skip);
 }
 

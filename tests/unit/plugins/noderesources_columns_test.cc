@@ -64,7 +64,7 @@ class ResourceColumnsTest : public ::testing::Test {
     }
     cache.update_snapshot(snapshot);
     pod = make_pod("pod", amounts({amount(capacities[0]), amount(capacities[1]), amount(capacities[2])}));
-    if (random.chance(1, 4)) pod.containers[0].requests.clear();
+    if (random.chance(1, 4)) pod.spec.edit().containers[0].requests.clear();
   }
 
   template <class P>

@@ -123,7 +123,7 @@ TEST_F(FitTest, RequeuesWhenAnAssignedPodLowersItsRequests) {
   Pod other = make_pod("other", resources({{"cpu", "2"}}));
   EventObjects objects;
   objects.old_pod = share(other);
-  other.containers.front().requests = resources({{"cpu", "1"}});
+  other.spec.edit().containers.front().requests = resources({{"cpu", "1"}});
   objects.new_pod = share(other);
   EXPECT_EQ(ask(kUpdatePodScaleDown, EventResource::unscheduled_pod, pod, objects), Hint::skip);
   other.node_name = "n1";

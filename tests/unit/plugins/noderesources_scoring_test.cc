@@ -172,7 +172,7 @@ TEST(BalancedAllocation, IsSkippedForAPodThatRequestsNone) {
 // As upstream: Fit's score ignores spec.resources of the pod being scheduled, balanced allocation counts it.
 TEST(PodLevelRequests, OfThePodBeingScheduledCountForBalanceOnly) {
   Pod pod = make_pod("p", resources({{"cpu", "1"}, {"memory", "1Gi"}}));
-  pod.requests = resources({{"cpu", "3"}});
+  pod.spec.edit().requests = resources({{"cpu", "3"}});
   EXPECT_EQ(score<NodeResourcesFit>("{}", pod, node_using({})), 75);
   EXPECT_EQ(score<NodeResourcesBalancedAllocation>("{}", pod, node_using({})), 75);
 }

@@ -27,7 +27,7 @@ TopologySpreadConstraint spread(const std::string& key, std::int32_t max_skew = 
 
 Pod web(const std::string& name, std::vector<TopologySpreadConstraint> constraints = {}) {
   Pod pod = labelled(name, {{"app", "web"}});
-  pod.topology_spread_constraints = std::move(constraints);
+  pod.spec.edit().topology_spread_constraints = std::move(constraints);
   return pod;
 }
 
@@ -125,7 +125,7 @@ TEST_F(PodTopologySpreadTest, HonoursNodeAffinityUnlessConfiguredToIgnoreIt) {
   Pod pod = web("p", {spread("zone")});
   pod.node_selector["zone"] = "a";
   EXPECT_EQ(attempt(pod).passing(), "n0 n1") << "the pod does not select zone b, so it does not count";
-  pod.topology_spread_constraints[0].honor_node_affinity = false;
+  pod.spec.edit().topology_spread_constraints[0].honor_node_affinity = false;
   EXPECT_EQ(attempt(pod).passing(), "n1");
 }
 
@@ -135,12 +135,12 @@ TEST_F(PodTopologySpreadTest, IgnoresTaintsUnlessConfiguredToHonourThem) {
   assign("n0", 1);
   Pod pod = web("p", {spread("zone")});
   EXPECT_EQ(attempt(pod).passing(), "n1");
-  pod.topology_spread_constraints[0].honor_node_taints = true;
+  pod.spec.edit().topology_spread_constraints[0].honor_node_taints = true;
   EXPECT_EQ(attempt(pod).passing(), "n0 n1");
   Toleration toleration;
   toleration.key = "dedicated";
   toleration.op = Toleration::Operator::exists;
-  pod.tolerations = {toleration};
+  pod.spec.edit().tolerations = {toleration};
   EXPECT_EQ(attempt(pod).passing(), "n1");
 }
 
@@ -148,7 +148,7 @@ TEST_F(PodTopologySpreadTest, MergesMatchLabelKeysThatThePodHas) {
   cluster.zones({"a", "b"});
   cluster.assign(labelled("old", {{"app", "web"}, {"version", "1"}}), "n0");
   Pod pod = web("p", {spread("zone")});
-  pod.topology_spread_constraints[0].match_label_keys = {"version", "absent"};
+  pod.spec.edit().topology_spread_constraints[0].match_label_keys = {"version", "absent"};
   EXPECT_EQ(attempt(pod).passing(), "n1") << "the pod has neither key";
   pod.metadata.labels["version"] = "2";
   EXPECT_EQ(attempt(pod).passing(), "n0 n1") << "pods of version 1 do not count";
@@ -158,9 +158,9 @@ TEST_F(PodTopologySpreadTest, CountsOnlyItselfForAnEmptySelector) {
   cluster.zones({"a", "b"});
   assign("n0", 3);
   Pod pod = web("p", {spread("zone")});
-  pod.topology_spread_constraints[0].label_selector = LabelSelector();
+  pod.spec.edit().topology_spread_constraints[0].label_selector = LabelSelector();
   EXPECT_EQ(attempt(pod).passing(), "n0 n1");
-  pod.topology_spread_constraints[0].min_domains = 3;
+  pod.spec.edit().topology_spread_constraints[0].min_domains = 3;
   EXPECT_EQ(attempt(pod).passing(), "n0 n1") << "0 + 1 - 0";
 }
 
@@ -168,7 +168,7 @@ TEST_F(PodTopologySpreadTest, SelectsNoPodWithoutASelector) {
   cluster.zones({"a", "b"});
   assign("n0", 3);
   Pod pod = web("p", {spread("zone")});
-  pod.topology_spread_constraints[0].label_selector.reset();
+  pod.spec.edit().topology_spread_constraints[0].label_selector.reset();
   EXPECT_EQ(attempt(pod).passing(), "n0 n1");
 }
 
@@ -344,9 +344,9 @@ TEST_F(PodTopologySpreadTest, IncrementalCountsAgreeWithAFreshCount) {
       random_cluster.node(names.back(), labels, taints);
     }
     Pod pod = web("p", {spread("zone", 1 + static_cast<std::int32_t>(random.below(2)))});
-    if (random.chance(1, 2)) pod.topology_spread_constraints.push_back(spread("host", 2));
-    pod.topology_spread_constraints[0].honor_node_taints = random.chance(1, 2);
-    pod.topology_spread_constraints[0].min_domains = static_cast<std::int32_t>(1 + random.below(3));
+    if (random.chance(1, 2)) pod.spec.edit().topology_spread_constraints.push_back(spread("host", 2));
+    pod.spec.edit().topology_spread_constraints[0].honor_node_taints = random.chance(1, 2);
+    pod.spec.edit().topology_spread_constraints[0].min_domains = static_cast<std::int32_t>(1 + random.below(3));
     std::unique_ptr<Plugin> made = make_plugin<PodTopologySpread>(random_cluster);
     auto& plugin = dynamic_cast<PodTopologySpread&>(*made);
     Attempt<PodTopologySpread> incremental(random_cluster, plugin, pod);
@@ -419,13 +419,13 @@ TEST_F(PodTopologySpreadHints, RequeuesWhenALabelChangesTheCount) {
 
 TEST_F(PodTopologySpreadHints, RequeuesForItsOwnTolerationOnlyWhenTaintsAreHonoured) {
   Pod after = waiting;
-  after.tolerations.emplace_back();
+  after.spec.edit().tolerations.emplace_back();
   EXPECT_EQ(pod_event(kUpdatePodToleration, waiting, after), Hint::skip);
-  waiting.topology_spread_constraints[0].honor_node_taints = true;
+  waiting.spec.edit().topology_spread_constraints[0].honor_node_taints = true;
   EXPECT_EQ(pod_event(kUpdatePodToleration, waiting, after), Hint::queue);
   Pod other = assigned({{"app", "web"}});
   after = other;
-  after.tolerations.emplace_back();
+  after.spec.edit().tolerations.emplace_back();
   EXPECT_EQ(pod_event(kUpdatePodToleration, other, after), Hint::skip);
 }
 

@@ -19,7 +19,7 @@ class GateKeeper final : public PreEnqueuePlugin, public BindPlugin, public Enqu
   Status bind(CycleState&, const Pod&, const std::string&) override { return {}; }
   Status pre_enqueue(const Pod& pod) override {
     ++calls;
-    return pod.scheduling_gates.empty() ? Status() : Status::unresolvable("gated");
+    return pod.spec->scheduling_gates.empty() ? Status() : Status::unresolvable("gated");
   }
   std::vector<EventWithHint> events_to_register() const override {
     return {{{EventResource::pod, kUpdatePodSchedulingGatesEliminated, ""}, nullptr},
@@ -253,7 +253,7 @@ TEST_F(QueueTest, RetriesAPodWhoseFlightEnded) {
 
 TEST_F(QueueTest, RetriesGatedPodsOnlyOnEventsOfTheGatingPlugin) {
   Pod gated = make_pod("p");
-  gated.scheduling_gates = {"wait"};
+  gated.spec.edit().scheduling_gates = {"wait"};
   auto before = share(gated);
   queue->add(before);
   EXPECT_EQ(where("p"), Where::gated);
@@ -266,7 +266,7 @@ TEST_F(QueueTest, RetriesGatedPodsOnlyOnEventsOfTheGatingPlugin) {
   queue->move_all(kNodeAdd, {});
   EXPECT_EQ(GateKeeper::calls, 2);
   EXPECT_EQ(where("p"), Where::gated);
-  gated.scheduling_gates.clear();
+  gated.spec.edit().scheduling_gates.clear();
   queue->update(before, share(gated));
   EXPECT_EQ(where("p"), Where::active);
   EXPECT_TRUE(pop().gating_plugin.empty());
@@ -296,7 +296,7 @@ TEST_F(QueueTest, FlushesUnschedulablePodsAfterFiveMinutesEveryThirtySeconds) {
 
 TEST_F(QueueTest, DoesNotRetryGatedPodsAtTheFiveMinuteFlush) {
   Pod gated = make_pod("p");
-  gated.scheduling_gates = {"wait"};
+  gated.spec.edit().scheduling_gates = {"wait"};
   queue->add(share(gated));
   advance(600'000);
   EXPECT_EQ(where("p"), Where::gated);
@@ -383,7 +383,7 @@ TEST_F(QueueTest, RestoresErrorsToErrorBackoffAndGatedPodsToTheirGate) {
   queue->restore(failed, {100'000, 2, 0, 2, 90'000});
   EXPECT_TRUE(queue->is_error_backoff(failed->uid()));
   Pod gated = make_pod("gated");
-  gated.scheduling_gates = {"wait"};
+  gated.spec.edit().scheduling_gates = {"wait"};
   auto shared = share(std::move(gated));
   queue->restore(shared, {90'000, 1, 1, 0, 90'000});
   EXPECT_EQ(queue->where(shared->uid()), Queue::Where::gated);

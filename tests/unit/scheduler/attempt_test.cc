@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/pod.h"
+#include "core/fastpath/fast_path.h"
 #include "core/scheduler/scheduler.h"
 #include "tests/unit/scheduler/quiet_host.h"
 
@@ -36,7 +37,86 @@ TEST_F(AttemptTest, KeepsOnlyTheNameOfANominatedPodThatIsNotTriedBecauseItIsDele
   const Pod& nominated = *scheduler.queue().nominator().pods_on("n1").at(0);
   EXPECT_EQ(nominated.uid(), "uid-leaving");
   EXPECT_EQ(nominated.priority, 0) << "a pod of priority 5 does not count it";
-  EXPECT_TRUE(nominated.containers.empty()) << "it asks for nothing";
+  EXPECT_TRUE(nominated.spec->containers.empty()) << "it asks for nothing";
+}
+
+class PrepareTest : public ::testing::Test {
+ protected:
+  PrepareTest() {
+    CHECK(scheduler.add_profile(scripted.registry, scripted.profile).is_success());
+    for (const char* name : {"n1", "n2", "n3"}) scheduler.handlers().node_set(nullptr, share(make_node(name)));
+  }
+  static Scheduler::Options with_evaluator() {
+    Scheduler::Options options;
+    options.evaluator = make_fast_path();
+    return options;
+  }
+  std::shared_ptr<const Pod> pinned_pod() {
+    Pod pod = make_pod("pinned");
+    pod.node_selector["kubernetes.io/hostname"] = "n2";
+    host.pods[pod.uid()] = share(pod);
+    return host.pods[pod.uid()];
+  }
+  // Of columns that nobody asked for yet.
+  std::size_t label_values() const { return scheduler.snapshot().columns().kept_values(); }
+  ScriptedFramework scripted;
+  QuietHost host;
+  FakeClock clock;
+  FakeVolumes lister;
+  Scheduler scheduler{clock, lister, host, with_evaluator()};
+};
+
+TEST_F(PrepareTest, TheColumnsThatANewPodsDecisionReadsAreBuiltBeforeIt) {
+  EXPECT_FALSE(scheduler.prepare()) << "nobody waits";
+  scheduler.handlers().pod_added(pinned_pod());
+  while (scheduler.prepare()) {
+  }
+  EXPECT_EQ(scheduler.snapshot().nodes().size(), 3u);
+  EXPECT_EQ(label_values(), 3u);
+}
+
+TEST_F(PrepareTest, ThoseOfAPodThatWaitedBeforeARestartAreToo) {
+  scheduler.handlers().pod_restored(pinned_pod(), {});
+  while (scheduler.prepare()) {
+  }
+  EXPECT_EQ(label_values(), 3u);
+}
+
+TEST_F(PrepareTest, NodesAreNumberedAheadOnceNoneCameOrWentForAWhile) {
+  EXPECT_FALSE(scheduler.prepare_ahead()) << "more may come";
+  EXPECT_TRUE(scheduler.snapshot().nodes().empty());
+  while (scheduler.prepare_ahead()) {
+  }
+  EXPECT_EQ(scheduler.snapshot().nodes().size(), 3u);
+}
+
+TEST(NeedsOfPods, AreTheLabelsThatTheyNameAndKindsOfPodsForThoseThatLookAtOthers) {
+  NeedsOfPods needs;
+  Pod pod = make_pod("p");
+  pod.node_selector["selected"] = "yes";
+  pod.affinity->required_node_affinity.emplace().terms.push_back(
+      {{{"required", Requirement::Operator::exists, {}}}, {}});
+  pod.affinity->preferred_node_affinity.push_back({1, {{{"preferred", Requirement::Operator::exists, {}}}, {}}});
+  needs.note(pod);
+  EXPECT_FALSE(needs.needs().pod_kinds);
+  pod.affinity->pod_affinity.required.emplace_back().topology_key = "near";
+  pod.affinity->pod_anti_affinity.preferred.emplace_back().term.topology_key = "far";
+  pod.spec.edit().topology_spread_constraints.emplace_back().topology_key = "spread";
+  needs.note(pod);
+  EXPECT_TRUE(needs.needs().pod_kinds);
+  const auto keys = needs.needs().label_keys;
+  EXPECT_EQ(std::vector<std::string>(keys.begin(), keys.end()),
+            (std::vector<std::string>{"selected", "required", "preferred", "near", "far", "spread"}));
+}
+
+TEST(NeedsOfPods, AreNotAnyNumberOfLabels) {
+  NeedsOfPods needs;
+  for (int i = 0; i < 100; ++i) {
+    Pod pod = make_pod("p");
+    pod.node_selector["key-" + std::to_string(i)] = "";
+    needs.note(pod);
+  }
+  EXPECT_EQ(needs.needs().label_keys.size(), 32u) << "the columns of more would drive each other out";
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ inline Pod make_pod(const std::string& name, ResourceList requests = {}) {
   Container container;
   container.name = "main";
   container.requests = std::move(requests);
-  pod.containers.push_back(std::move(container));
+  pod.spec.edit().containers.push_back(std::move(container));
   return pod;
 }
 
