@@ -54,14 +54,14 @@ void Reporter::beat() {
   heartbeat_ = timers_.at(clock_.now() + config_.heartbeat_ms, [this] { beat(); });
 }
 
-void Reporter::publish_pod(const std::string& key, const std::string& uid, const Slot& slot,
-                           const std::string& status) {
-  if (!link_up_ || key.empty()) return;
+std::optional<Message> Reporter::pod_status(const std::string& key, const std::string& uid, const Slot& slot,
+                                            const std::string& status) const {
+  if (!link_up_ || key.empty()) return std::nullopt;
   Message message;
   message.topic = topics_.node_pod(config_.node, key);
   message.payload = pod_status_payload(session(), uid, slot, status);
   message.retain = true;
-  turn_.send(std::move(message));
+  return message;
 }
 
 void Reporter::clear_pod(const std::string& key) {
