@@ -12,16 +12,21 @@ void Turn::send(Message message) {
   });
 }
 
+void Turn::before_commit(std::function<void()> effect) { early_.push_back(std::move(effect)); }
+
 void Turn::after_commit(std::function<void()> effect) { effects_.push_back(std::move(effect)); }
 
 Status Turn::finish() {
   for (;;) {
+    while (!early_.empty()) {
+      for (auto& effect : std::exchange(early_, {})) effect();
+    }
     if (Status committed = store_.commit(); !committed.is_success()) {
       effects_.clear();
       return committed;
     }
     committed_ = store_.next_position();
-    if (effects_.empty()) return Status::ok();
+    if (effects_.empty() && early_.empty()) return Status::ok();
     transport_.gather(true);
     for (auto& effect : std::exchange(effects_, {})) effect();
     transport_.gather(false);

@@ -64,6 +64,7 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       watch_(config_.marks, clock, timers, turn_),
       answers_(slots_.state(), watch_, topics_, config_, turn_),
       reporter_(slots_.state(), watch_, config_, topics_, clock, timers, turn_),
+      statuses_(slots_, reporter_, turn_),
       refused_(runtime, clock, timers, seed ^ kRefusedStream, [this] {
         reporter_.set_refusals(refused_.id());
         reporter_.publish_state(transport_.local_address());
@@ -268,7 +269,7 @@ void Agent::announce() {
   });
   report();
   reporter_.publish_online();
-  for (const std::string& key : reporter_.take_pending_clears()) publish_clear(key);
+  for (const std::string& key : reporter_.take_pending_clears()) statuses_.clear(key);
   reporter_.beat();
 }
 
@@ -283,19 +284,7 @@ void Agent::on_own_status(const Message& message) {
 
 void Agent::report() {
   reporter_.publish_state(transport_.local_address());
-  for (const auto& [uid, slot] : state().slots) publish_pod(uid);
-}
-
-void Agent::publish_pod(const std::string& uid) {
-  const SlotTable::Live& live = slots_.live(uid);
-  reporter_.publish_pod(live.key, uid, slots_.slot(uid), live.status);
-}
-
-void Agent::publish_clear(const std::string& key) {
-  if (key.empty()) return;
-  // A pod with the same name but another uid may have a slot already: then publish its status instead.
-  if (const std::string* successor = slots_.find_uid(key); successor != nullptr) return publish_pod(*successor);
-  reporter_.clear_pod(key);
+  statuses_.publish_all();
 }
 
 }  // namespace berth

@@ -2,8 +2,8 @@
 // P10). It never blocks: the host passes in messages, link changes and due timers, and ends each turn. Its parts own
 // the state: SlotTable the slots and their records, MadeVolumes the directories below its pools, Promises their timers,
 // Sweep the workloads without a slot, Answers what is sent to gateways, Reporter the session and what is published in
-// it, RollbackWatch how far the store has come, Renewal the certificate, RefusedPods what may be taken later. agent.cc:
-// start, sweep and reports; agent_slots.cc: requests and the runtime's notifications.
+// it, Statuses those of the slots, RollbackWatch how far the store has come, Renewal the certificate, RefusedPods what
+// may be taken later. agent.cc: start, sweep and reports; agent_slots.cc: requests and the runtime's notifications.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,7 @@
 #include "core/agent/rules.h"
 #include "core/agent/runtime.h"
 #include "core/agent/slot_table.h"
+#include "core/agent/statuses.h"
 #include "core/agent/sweep.h"
 #include "core/clock.h"
 #include "core/handshake/messages.h"
@@ -98,8 +99,6 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void announce();
   void on_own_status(const Message& message);
   void report();  // state, and the status of every slot
-  void publish_pod(const std::string& uid);
-  void publish_clear(const std::string& key);
 
   // agent_slots.cc: requests and the runtime's notifications
   void on_request(const Result<Request>& request);
@@ -110,7 +109,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void carry_out(const Request& request);
   bool is_told_of_lost_time(const Request& list);
   void note_protocol(const Request& list);
-  void carry_out_event(const Request& request, SlotEvent event);
+  void carry_out_event(const Request& request, const NodeDecision& decision);
   void prepare(const Tag& tag);
   void launch(const Tag& tag, std::optional<ReplyTo> reply_to);
   void stop(const Tag& tag);
@@ -135,6 +134,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   RollbackWatch watch_;
   Answers answers_;
   Reporter reporter_;
+  Statuses statuses_;
   RefusedPods refused_;
   std::optional<Renewal> renewal_;                        // of a device that connects with a certificate
   std::vector<std::pair<Table, std::string>> discarded_;  // records of a lost store, erased once all is swept

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "core/agent/agent.h"
@@ -20,6 +21,10 @@ std::string phase_alone(const Json& status) {
   return json.dump();
 }
 
+bool asks_to_make(const std::vector<BoundVolume>& volumes) {
+  return std::any_of(volumes.begin(), volumes.end(), [](const BoundVolume& each) { return each.make.has_value(); });
+}
+
 std::string failed_status(const std::string& why) {
   Json json = Json::object();
   json.set("phase", "Failed");
@@ -39,10 +44,10 @@ void Agent::carry_out(const Request& request) {
   if (decision.undo) {
     turn_.after_commit([this, older] { runtime_.undo(older); });
     promises_.end(request.uid);
-    publish_clear(slots_.forget(request.uid));
+    statuses_.clear(slots_.forget(request.uid));
   }
   const ReplyTo reply_to{request.gateway, request.gateway_id, request.epoch};
-  if (decision.event) carry_out_event(request, *decision.event);
+  if (decision.event) carry_out_event(request, decision);
   if (decision.answer_when_stopped) {
     std::vector<ReplyTo>& releases = slots_.live(request.uid).releases;
     std::erase_if(releases, [&](const ReplyTo& known) { return known.epoch == request.epoch; });
@@ -100,29 +105,35 @@ void Agent::note_protocol(const Request& list) {
               {"upgrade", side}});
 }
 
-void Agent::carry_out_event(const Request& request, SlotEvent event) {
+void Agent::carry_out_event(const Request& request, const NodeDecision& decision) {
   const Tag tag{request.uid, slots_.slot(request.uid).epoch};
-  switch (event) {
+  switch (*decision.event) {
     case SlotEvent::admit:
       slots_.begin(tag.uid);
       promises_.arm(tag, slots_.slot(tag.uid));
-      turn_.after_commit([this, tag] { prepare(tag); });
+      // What it prepares carries its tag, so a start sweeps it if the commit is lost. But the record of a volume comes
+      // before its directory (N11), and what an older slot had is removed first.
+      if (decision.undo || asks_to_make(request.volumes)) {
+        turn_.after_commit([this, tag] { prepare(tag); });
+      } else {
+        turn_.before_commit([this, tag] { prepare(tag); });
+      }
       break;
     case SlotEvent::bind:
       promises_.end(tag.uid);
-      turn_.after_commit([this, tag, reply_to = ReplyTo{request.gateway, request.gateway_id, request.epoch}] {
+      turn_.before_commit([this, tag, reply_to = ReplyTo{request.gateway, request.gateway_id, request.epoch}] {
         launch(tag, reply_to);
       });
       break;
     case SlotEvent::release: turn_.after_commit([this, tag] { stop(tag); }); break;
     default: CHECK(false);
   }
-  publish_pod(tag.uid);
+  statuses_.publish(tag.uid);
 }
 
 void Agent::withdraw(const Tag& tag, SlotEvent event) {
   promises_.end(tag.uid);
-  publish_clear(slots_.drop(tag.uid, event));
+  statuses_.clear(slots_.drop(tag.uid, event));
   turn_.after_commit([this, tag] { runtime_.undo(tag); });
 }
 
@@ -146,7 +157,7 @@ void Agent::on_prepared(const Tag& tag, Status status) {
     slot->state = apply(slot->state, SlotEvent::prepared);
     slots_.save(tag.uid);
     if (reply_to) answers_.send(*reply_to, AnswerType::pre_bound, tag.uid, {});
-    publish_pod(tag.uid);
+    statuses_.publish(tag.uid);
     return;
   }
   // The id that it was refused under, even if there is another one at once.
@@ -158,7 +169,9 @@ void Agent::on_prepared(const Tag& tag, Status status) {
                 lasts ? refusals : std::string());
 }
 
-// The slot is durably running. The handle of the stopped child is made durable before go(); Bound is sent after both.
+// The slot is running, durably with this turn's commit. So is the handle of the held child, before go(); Bound is sent
+// after both. A child whose slot was not made durable stays held: the next Bind takes it over, the end of the promise
+// removes it.
 void Agent::launch(const Tag& tag, std::optional<ReplyTo> reply_to) {
   const Slot* slot = slots_.find(tag, SlotState::running);
   if (slot == nullptr) return;
@@ -195,7 +208,7 @@ void Agent::on_status(const Tag& tag, const std::string& status, bool finished) 
     running->status = slots_.live(tag.uid).status;
     slots_.save(tag.uid);
   }
-  publish_pod(tag.uid);
+  statuses_.publish(tag.uid);
 }
 
 void Agent::stop(const Tag& tag) {
@@ -213,7 +226,7 @@ void Agent::on_stopped(const Tag& tag) {
   }
   if (slots_.find(tag, SlotState::stopping) == nullptr) return;
   const std::vector<ReplyTo> releases = std::move(slots_.live(tag.uid).releases);
-  publish_clear(slots_.drop(tag.uid, SlotEvent::stopped));
+  statuses_.clear(slots_.drop(tag.uid, SlotEvent::stopped));
   for (const ReplyTo& reply_to : releases) answers_.send(reply_to, AnswerType::released, tag.uid, {});
 }
 

@@ -60,14 +60,14 @@ void Reporter::note_answered(std::uint64_t sequence) {
   if (sequence >= asked_from_ && sequence <= heartbeat_sequence_) asked_from_ = 0;
 }
 
-void Reporter::publish_pod(const std::string& key, const std::string& uid, const Slot& slot,
-                           const std::string& status) {
-  if (!link_up_ || key.empty()) return;
+std::optional<Message> Reporter::pod_status(const std::string& key, const std::string& uid, const Slot& slot,
+                                            const std::string& status) const {
+  if (!link_up_ || key.empty()) return std::nullopt;
   Message message;
   message.topic = topics_.node_pod(config_.node, key);
   message.payload = pod_status_payload(session(), uid, slot, status);
   message.retain = true;
-  turn_.send(std::move(message));
+  return message;
 }
 
 void Reporter::clear_pod(const std::string& key) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -51,8 +52,10 @@ class Reporter {
   void note_gateway();
   // The gateway obeyed has answered the heartbeat of this number.
   void note_answered(std::uint64_t sequence);
-  // The status of the pod with this key and slot. Not while the link is down: at the next session all are published.
-  void publish_pod(const std::string& key, const std::string& uid, const Slot& slot, const std::string& status);
+  // The status of the pod with this key and slot, to be sent. None while the link is down: at the next session all are
+  // published.
+  std::optional<Message> pod_status(const std::string& key, const std::string& uid, const Slot& slot,
+                                    const std::string& status) const;
   // Clears the pod's retained status, or remembers that it must be cleared once the link is up.
   void clear_pod(const std::string& key);
   // The keys that clear_pod() has remembered, for the last time.

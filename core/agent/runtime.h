@@ -46,9 +46,10 @@ class Runtime {
   virtual void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
   // Why prepare() would refuse the pod now; changes nothing. Success: it would not. Pending: only prepare() can tell.
   virtual Status check(const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
-  // Removes at once what prepare() created or a finished workload left. Unknown tags are ignored.
+  // Removes at once what prepare() created or a finished workload left, and a child that start() created if it was
+  // never let go. Unknown tags are ignored.
   virtual void undo(const Tag& tag) = 0;
-  // Creates the workload, stopped before its first instruction. The handle ("<pid>:<start time>") must be durable
+  // Creates the workload, held before its first instruction. The handle ("<pid>:<start time>") must be durable
   // before go(). If the tag's workload is alive already (the agent restarted), takes it over and returns its handle. An
   // empty handle: whether it is alive cannot be told now; the runtime starts it once that is known, and go() has been
   // called.

@@ -23,10 +23,21 @@ std::vector<char*> to_pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// An error between fork and exec, sent through a pipe that exec closes.
+// An error between vfork and exec.
 struct Failure {
   int error = 0;
   bool in_directory = false;
+};
+
+// What a container becomes, ready to be used: after vfork(2) nothing may be allocated.
+struct Image {
+  explicit Image(const ContainerPlan& plan, int out)
+      : argv(to_pointers(plan.argv)), env(to_pointers(plan.env)), directory(plan.directory.c_str()), output(out) {}
+  std::vector<char*> argv;
+  std::vector<char*> env;
+  const char* directory;
+  int output;
+  pid_t keeper = getpid();
 };
 
 // What protects the agent from the kernel's out-of-memory killer is not for what it starts: 0 is what a process has
@@ -43,25 +54,30 @@ void reset_oom_score() {
 // not take it away is no root, and neither are its containers.
 void give_up_resources() { prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE); }
 
-[[noreturn]] void become_container(const ContainerPlan& plan, pid_t keeper, int output, int failures) {
-  const std::vector<char*> argv = to_pointers(plan.argv);
-  const std::vector<char*> env = to_pointers(plan.env);
+// In the memory of the keeper, which waits.
+[[noreturn]] void become_container(const Image& image, volatile Failure& failure) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(128);  // the keeper died before prctl
+  if (getppid() != image.keeper) _exit(128);  // the keeper died before prctl
   setpgid(0, 0);
   reset_oom_score();
   give_up_resources();
-  dup2(output, 1);
-  dup2(output, 2);
+  dup2(image.output, 1);
+  dup2(image.output, 2);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  Failure failure;
-  failure.in_directory = chdir(plan.directory.c_str()) != 0;
-  if (!failure.in_directory) execve(argv[0], argv.data(), env.data());
+  failure.in_directory = chdir(image.directory) != 0;
+  if (!failure.in_directory) execve(image.argv[0], image.argv.data(), image.env.data());
   failure.error = errno;
-  const ssize_t written = write(failures, &failure, sizeof failure);
-  _exit(written < 0 ? 127 : 128);
+  _exit(128);
+}
+
+// vfork(2) since a copy of the keeper would be thrown away at once: on a slow machine it costs more than the program's
+// own start. Its other half is here, in a function with nothing that the child could change under the parent's feet.
+[[gnu::noinline]] pid_t spawn(const Image& image, volatile Failure& failure) {
+  const pid_t pid = vfork();
+  if (pid == 0) become_container(image, failure);
+  return pid;
 }
 
 }  // namespace
@@ -69,32 +85,22 @@ void give_up_resources() { prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE); }
 Result<std::unique_ptr<ContainerProcess>> ContainerProcess::start(const ContainerPlan& plan,
                                                                   const std::string& pod_directory) {
   std::array<int, 2> output{-1, -1};
-  std::array<int, 2> failures{-1, -1};
   if (pipe2(output.data(), O_CLOEXEC) != 0) return Status::error(std::string("pipe: ") + std::strerror(errno));
-  if (pipe2(failures.data(), O_CLOEXEC) != 0) {
-    const int error = errno;
-    for (const int fd : output) close(fd);
-    return Status::error(std::string("pipe: ") + std::strerror(error));
-  }
-  const pid_t keeper = getpid();
-  const pid_t pid = fork();
-  if (pid == 0) become_container(plan, keeper, output[1], failures[1]);
-  const int fork_error = errno;
+  const Image image(plan, output[1]);
+  volatile Failure failure;
+  const pid_t pid = spawn(image, failure);
+  const int error = pid < 0 ? errno : failure.error;
   close(output[1]);
-  close(failures[1]);
-  Failure failure;
-  const bool failed = pid > 0 && read(failures[0], &failure, sizeof failure) == static_cast<ssize_t>(sizeof failure);
-  close(failures[0]);
-  if (pid > 0 && !failed) {
+  if (error == 0) {
     fcntl(output[0], F_SETFL, O_NONBLOCK);
     return std::unique_ptr<ContainerProcess>(
         new ContainerProcess(pid, output[0], pod_directory + "/" + plan.name + ".log"));
   }
   close(output[0]);
-  if (pid < 0) return Status::error(std::string("cannot start a process: ") + std::strerror(fork_error));
+  if (pid < 0) return Status::error(std::string("cannot start a process: ") + std::strerror(error));
   waitpid(pid, nullptr, 0);
   return Status::error((failure.in_directory ? "workingDir " + plan.directory : "command " + plan.argv.front()) + ": " +
-                       std::strerror(failure.error));
+                       std::strerror(error));
 }
 
 ContainerProcess::~ContainerProcess() {

@@ -88,7 +88,7 @@ class Keeper {
     if (!wait_for_go()) return kKeeperStopped;
     if (!plan_.is_first) sweep();
     state_.started_at = to_rfc3339(clock_.wall());
-    write_state();
+    note_begun();
     while (!is_over()) {
       start_due();
       write_state();
@@ -354,6 +354,17 @@ class Keeper {
     return state_.phase == "Succeeded" ? kKeeperSucceeded : kKeeperFailed;
   }
 
+  // Before anything is started there is a state, so that a pod with restartPolicy Never is not started again. The first
+  // one tells the agent nothing that it does not know: it is not moved into place, which would wake it. A part of it is
+  // as good as none, since nothing was started then.
+  void note_begun() {
+    if (plan_.is_first && !create_file(plan_.directory, PodState::kFile, to_json(state_).dump())) {
+      dirty_ = false;
+    } else {
+      write_state();
+    }
+  }
+
   // What cannot be written now (the disk is full) is written later: the state stays dirty until then.
   void write_state() {
     if (!dirty_ || clock_.now() < write_at_) return;
@@ -459,18 +470,26 @@ Result<OpenProcess> fork_quietly() {
 
 }  // namespace
 
-Result<OpenProcess> fork_keeper(const KeeperPlan& plan) {
+KeeperTagged::~KeeperTagged() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void KeeperTagged::wait() {
+  if (fd_ < 0) return;
+  char nothing = 0;
+  while (read(fd_, &nothing, 1) < 0 && errno == EINTR) continue;
+  close(std::exchange(fd_, -1));
+}
+
+Result<HeldKeeper> fork_keeper(const KeeperPlan& plan) {
   std::array<int, 2> marked{-1, -1};
   if (pipe2(marked.data(), O_CLOEXEC) != 0) return Status::pending(std::string("pipe: ") + std::strerror(errno));
   Result<OpenProcess> keeper = fork_quietly();
   if (keeper && keeper->process.pid == 0) run_keeper(plan, marked[1]);
   close(marked[1]);
-  // Returns when the child closes its end or exits. From then on it can be found by its tag, should this process die
-  // here.
-  char nothing = 0;
-  while (read(marked[0], &nothing, 1) < 0 && errno == EINTR) continue;
-  close(marked[0]);
-  return keeper;
+  KeeperTagged tagged(marked[0]);  // the child closes its end, or exits
+  if (!keeper) return keeper.error();
+  return HeldKeeper{*keeper, std::move(tagged)};
 }
 
 Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories) {

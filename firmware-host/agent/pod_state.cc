@@ -107,6 +107,20 @@ std::vector<ContainerReport> read_reports(const Json* list, bool is_init) {
   return reports;
 }
 
+std::error_code last_error() { return {errno, std::generic_category()}; }
+
+std::error_code write_and_close(int fd, std::string_view text, bool durable) {
+  std::error_code error;
+  while (!text.empty() && !error) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0) error = last_error();
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+  if (!error && durable && fsync(fd) != 0) error = last_error();
+  if (close(fd) != 0 && !error) error = last_error();
+  return error;
+}
+
 }  // namespace
 
 Json to_json(const PodState& state) {
@@ -175,21 +189,22 @@ Result<PodState> parse_pod_state(std::string_view text) {
   return state;
 }
 
+std::error_code create_file(const std::string& directory, const std::string& name, std::string_view text) {
+  const std::string path = directory + "/" + name;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+  if (fd < 0) return last_error();
+  std::error_code error = write_and_close(fd, text, false);
+  if (error) unlink(path.c_str());
+  return error;
+}
+
 std::error_code replace_file(const std::string& directory, const std::string& name, std::string_view text,
                              bool durable) {
-  const auto last_error = [] { return std::error_code(errno, std::generic_category()); };
   const std::string path = directory + "/" + name;
   const std::string fresh = path + ".new";
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (fd < 0) return last_error();
-  std::error_code error;
-  while (!text.empty() && !error) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0) error = last_error();
-    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
-  }
-  if (!error && durable && fsync(fd) != 0) error = last_error();
-  if (close(fd) != 0 && !error) error = last_error();
+  std::error_code error = write_and_close(fd, text, durable);
   if (!error && std::rename(fresh.c_str(), path.c_str()) != 0) error = last_error();
   if (error) unlink(fresh.c_str());  // what was written of it takes space
   if (error || !durable) return error;

@@ -64,6 +64,8 @@ std::string not_started_text(const std::string& directory, const std::string& wh
 // the old file stands; ENOENT: the directory is gone.
 [[nodiscard]] std::error_code replace_file(const std::string& directory, const std::string& name, std::string_view text,
                                            bool durable);
+// Creates `<directory>/<name>`, which must not exist. After an error there is none. Not atomic, nor durable.
+[[nodiscard]] std::error_code create_file(const std::string& directory, const std::string& name, std::string_view text);
 // The state in a pod's directory; none if the file is missing or damaged. An error: it cannot be read now, so nothing
 // is known.
 Result<std::optional<PodState>> read_pod_state(const std::string& directory);

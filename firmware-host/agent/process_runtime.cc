@@ -99,7 +99,8 @@ ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& co
       context_(context),
       clock_(clock),
       timers_(timers),
-      log_(log) {}
+      log_(log),
+      ending_(context) {}
 
 ProcessRuntime::~ProcessRuntime() {
   for (auto& [tag, pod] : pods_) timers_.cancel(pod->timer);
@@ -211,13 +212,29 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
 
 void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
-  entry.prepared = admit(pod, config_.node);
-  if (entry.prepared.is_success()) {
+  Status prepared = admit(pod, config_.node);
+  if (prepared.is_success()) {
     const Result<Workload> workload = plan(tag, pod, volumes);
-    entry.prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
-    if (entry.prepared.is_success()) entry.prepared = make_ready(*workload, entry.directory, config_.node);
+    prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
+    if (prepared.is_success()) prepared = make_ready(*workload, entry.directory, config_.node);
   }
-  later(entry, 0, &ProcessRuntime::answer_prepared);
+  if (prepared.is_success()) {
+    entry.manifest = pod;
+    entry.volumes = volumes;
+    later(entry, 0, &ProcessRuntime::fork_ahead);
+  } else {
+    undo(tag);
+  }
+  if (handler_ != nullptr) handler_->on_prepared(tag, std::move(prepared));
+}
+
+// While the gateway commits phase bind the device has nothing to do, and a fork costs more than all else that a start
+// needs. What goes wrong is told by start(), which tries it again.
+void ProcessRuntime::fork_ahead(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  if (pod.stopping || !pod.never_had_keeper(inherited_)) return;
+  pod.had_no_keeper = true;
+  if (const Status forked = fork_held(pod); !forked.is_success()) pod.had_no_keeper = false;
 }
 
 Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
@@ -227,12 +244,6 @@ Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolu
   if (!workload) return workload.error();
   if (Status found = find_volumes(workload->volumes, demands_, false); !found.is_success()) return found;
   return find_existing(*workload, config_.node);
-}
-
-void ProcessRuntime::answer_prepared(const Tag& tag) {
-  const Status status = std::exchange(pods_.at(tag)->prepared, Status::ok());
-  if (!status.is_success()) undo(tag);
-  if (handler_ != nullptr) handler_->on_prepared(tag, status);
 }
 
 Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod,
@@ -251,9 +262,7 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
 
 // An error that is pending: whether the workload is alive cannot be told now, or it cannot be started now.
 Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
-  // A search of all processes takes longer than everything else that a start needs. It may have missed a keeper of a
-  // killed agent that had not got its tag yet; nobody can release that one, and the stop of the pod finds it.
-  pod.had_no_keeper = inherited_ && !inherited_->contains(pod.tag) && pod.keeper.pid == 0;
+  pod.had_no_keeper = pod.never_had_keeper(inherited_);
   const Result<bool> watched = pod.had_no_keeper ? false : watch_running_keeper(pod);
   if (!watched) return Status::pending(watched.error().message());
   if (*watched) {
@@ -314,9 +323,10 @@ Status ProcessRuntime::fork_held(Pod& pod) {
       for (ContainerReport& report : *reports) keeper_plan.earlier[report.name] = std::move(report);
     }
   }
-  const Result<OpenProcess> keeper = fork_keeper(keeper_plan);
+  Result<HeldKeeper> keeper = fork_keeper(keeper_plan);
   if (!keeper) return keeper.error();
-  watch_keeper(pod, *keeper);
+  watch_keeper(pod, keeper->process);
+  pod.tagged = std::move(keeper->tagged);
   return Status::ok();
 }
 
@@ -383,8 +393,12 @@ void ProcessRuntime::report(const Tag& tag) {
 void ProcessRuntime::go(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || found->second->stopping) return;
-  found->second->may_go = true;
-  if (found->second->exit) send_signal(found->second->exit->fd(), kGoSignal);
+  Pod& pod = *found->second;
+  pod.may_go = true;
+  if (!pod.exit) return;
+  // If this process dies as soon as the pod runs, the next one must find it.
+  pod.tagged.wait();
+  send_signal(pod.exit->fd(), kGoSignal);
 }
 
 }  // namespace berth

@@ -32,6 +32,7 @@
 #include "core/log.h"
 #include "core/timers.h"
 #include "firmware-host/agent/bound_volumes.h"
+#include "firmware-host/agent/exit_collector.h"
 #include "firmware-host/agent/keeper.h"
 #include "firmware-host/agent/pod_state.h"
 
@@ -40,8 +41,6 @@ class io_context;
 }
 
 namespace berth {
-
-class FdWatch;
 
 struct ProcessRuntimeConfig {
   std::string fleet;  // fleet and node are part of every tag; several agents may share a machine
@@ -84,7 +83,7 @@ class ProcessRuntime final : public Runtime {
   void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
   Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
 
-  void answer_prepared(const Tag& tag);
+  void fork_ahead(const Tag& tag);
   Result<std::string> take_over_or_fork(Pod& pod);
   void start_again(const Tag& tag);
   Status fork_held(Pod& pod);
@@ -121,7 +120,7 @@ class ProcessRuntime final : public Runtime {
   std::map<Tag, std::set<std::string>> other_texts_;  // as list() found them
   std::optional<std::set<Tag>> inherited_;            // what list() found; none: it has not searched
   std::unique_ptr<FdWatch> inotify_;
-  std::map<pid_t, std::unique_ptr<FdWatch>> removers_;  // sweepers in the background
+  ExitCollector ending_;  // sweepers in the background, and keepers that were killed
   int trash_count_ = 0;
 };
 

@@ -1,4 +1,5 @@
 // How a pod ends: keepers that exit or die, stops, and the removal of what is left.
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,15 +20,6 @@ namespace {
 
 constexpr Millis kKeeperSlack = 5000;  // after the grace period, before a keeper that has not exited is killed
 
-// Reaps a child and returns its exit code; nullopt if it is not our child or was killed.
-std::optional<int> collect_exit(int pidfd) {
-  siginfo_t ended{};
-  if (waitid(P_PIDFD, static_cast<id_t>(pidfd), &ended, WEXITED | WNOHANG) != 0 || ended.si_pid == 0) {
-    return std::nullopt;
-  }
-  return ended.si_code == CLD_EXITED ? std::optional<int>(ended.si_status) : std::nullopt;
-}
-
 }  // namespace
 
 void ProcessRuntime::undo(const Tag& tag) {
@@ -35,6 +27,9 @@ void ProcessRuntime::undo(const Tag& tag) {
     pods_.erase(tag);  // refused by prepare(), which created no directory
     return;
   }
+  const auto held = pods_.find(tag);
+  // It may not have its tag yet, by which keepers are found.
+  if (held != pods_.end() && held->second->exit) send_signal(held->second->exit->fd(), SIGKILL);
   const Status killed = kill_keepers(texts_of(tag));
   const Result<std::string> trash = killed.is_success() ? move_to_trash(directory_of(tag)) : killed;
   if (!trash) {
@@ -43,8 +38,10 @@ void ProcessRuntime::undo(const Tag& tag) {
     return try_again(pod, "cannot undo a pod now, trying again", trash.error(), &ProcessRuntime::undo);
   }
   if (const auto found = pods_.find(tag); found != pods_.end()) {
-    timers_.cancel(found->second->timer);
-    watched_.erase(found->second->watch);
+    Pod& pod = *found->second;
+    timers_.cancel(pod.timer);
+    watched_.erase(pod.watch);
+    if (pod.exit) ending_.add({pod.keeper, fcntl(pod.exit->fd(), F_DUPFD_CLOEXEC, 0)});
     pods_.erase(found);
   }
   if (!trash->empty()) remove_unattended(texts_of(tag), {*trash});
@@ -58,11 +55,7 @@ void ProcessRuntime::remove_unattended(const std::vector<std::string>& tags,
                {{"path", directories.front()}, {"error", sweeper.error().message()}});
     return;
   }
-  const int fd = sweeper->pidfd;
-  removers_[sweeper->process.pid] = std::make_unique<FdWatch>(context_, fd, [this, fd, pid = sweeper->process.pid] {
-    collect_exit(fd);
-    removers_.erase(pid);
-  });
+  ending_.add(*sweeper);
 }
 
 void ProcessRuntime::on_keeper_exit(const Tag& tag) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ struct ProcessRuntime::Pod {
   std::string directory;
   std::string manifest;
   std::vector<BoundVolume> volumes;
-  Status prepared;  // result of prepare(), until reported
   ProcessId keeper;
+  KeeperTagged tagged;               // of a keeper that was forked here
   std::unique_ptr<FdWatch> exit;     // of the keeper; null: none is running
   std::optional<int> exit_code;      // of the last keeper; none if it was killed or not our child
   std::unique_ptr<FdWatch> sweeper;  // exit of the sweeper, while one is running
@@ -33,6 +34,12 @@ struct ProcessRuntime::Pod {
   Millis revive_delay_ms = 0;  // before the last new keeper
   Millis keeper_since = 0;
   Timers::Id timer = 0;
+
+  // A search of all processes takes longer than everything else that a start needs. It may have missed a keeper of a
+  // killed agent that had not got its tag yet; nobody can release that one, and the stop of the pod finds it.
+  bool never_had_keeper(const std::optional<std::set<Tag>>& inherited) const {
+    return inherited && !inherited->contains(tag) && keeper.pid == 0;
+  }
 };
 
 inline constexpr Millis kRetry = 1000;                     // after an operation that could not be carried out

@@ -113,7 +113,7 @@ void SimRuntime::undo(const Tag& tag) {
   auto found = items_.find(tag);
   if (found == items_.end()) return;
   const Work work = found->second.work;
-  if (work != Work::preparing && work != Work::prepared && work != Work::ended) {
+  if (work != Work::preparing && work != Work::prepared && work != Work::held && work != Work::ended) {
     return hooks_.misused("undo of " + to_text(tag) + ", which has a live workload");
   }
   if (habits_.undo_is_a_lie) return;
@@ -131,9 +131,6 @@ Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, co
     }
     return Status::error("volume " + missing + " is not there");
   }
-  for (const BoundVolume& each : volumes) {
-    if (pool_ != nullptr && pool_->has(each.volume)) pool_->write(each.volume);
-  }
   if (item.work == Work::ended) {  // while the agent was dead
     later(tag, 5, [this, tag] { report(tag, "Succeeded", true); });
     return item.pid;
@@ -150,6 +147,7 @@ Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, co
   timers_.cancel(item.timer);
   item.work = Work::held;
   item.lasts = lasts_of(pod);
+  item.volumes = volumes;
   item.pid = std::to_string(100 + ++started_) + ":" + std::to_string(clock_.now());
   note("start", tag);
   return item.pid;
@@ -159,6 +157,9 @@ void SimRuntime::go(const Tag& tag) {
   auto found = items_.find(tag);
   if (found == items_.end() || found->second.work != Work::held) return;
   found->second.work = Work::running;
+  for (const BoundVolume& each : found->second.volumes) {
+    if (pool_ != nullptr && pool_->has(each.volume)) pool_->write(each.volume);
+  }
   note("go", tag);
   later(tag, 1 + static_cast<Millis>(random_.below(50)), [this, tag] {
     Item& item = items_.at(tag);
@@ -216,9 +217,6 @@ void SimRuntime::stopped(const Tag& tag) {
 void SimRuntime::agent_died() {
   handler_ = nullptr;
   depth_ = 0;
-  for (auto& [tag, item] : items_) {
-    if (item.work == Work::held) item.work = Work::prepared;
-  }
 }
 
 // Processes are gone; directories and their contents remain.

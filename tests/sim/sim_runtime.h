@@ -67,7 +67,7 @@ class SimRuntime final : public Runtime {
     pool_root_ = root + "/";
     pool_ = &pool;
   }
-  // The agent's process has died: children that it still holds see their pipe close.
+  // The agent's process has died. What it held stays held, until the next agent takes it over or removes it.
   void agent_died();
   void reboot();
 
@@ -86,6 +86,7 @@ class SimRuntime final : public Runtime {
     Millis lasts = 0;          // run time of the workload; 0: unlimited
     std::string refusal = {};  // why it will not be prepared; empty: it will
     std::string pid;
+    std::vector<BoundVolume> volumes = {};  // written to once it runs
   };
 
   void later(const Tag& tag, Millis delay, std::function<void()> run);

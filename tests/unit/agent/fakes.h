@@ -72,6 +72,7 @@ class FakeRuntime final : public Runtime {
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     call("prepare", tag);
     tags.insert(tag);
+    if (prepares_at_once) handler_->on_prepared(tag, *prepares_at_once);
   }
   Status check(const std::string& pod, const std::vector<BoundVolume>&) override {
     const auto refused = refuses.find(pod);
@@ -106,6 +107,7 @@ class FakeRuntime final : public Runtime {
   std::map<std::string, Status> refuses;  // what check() says, by manifest
   std::string list_error;
   std::map<std::string, std::vector<std::string>> others;  // by name
+  std::optional<Status> prepares_at_once;                  // the answer, before prepare() returns
   std::string start_error;
   std::optional<std::string> start_handle;  // instead of a new one
   std::function<void(const std::string&)> on_call;

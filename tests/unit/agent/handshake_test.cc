@@ -12,6 +12,14 @@ class AgentHandshake : public AgentTest {
     boot();
     transport.sent.clear();
   }
+
+  bool deliver_to_failing_store(RequestType type) {
+    Message message;
+    message.topic = kRequests;
+    message.payload = encode(request_of(type));
+    agent->on_message(message);
+    return agent->finish_turn().is_success();
+  }
 };
 
 TEST_F(AgentHandshake, APreBindIsPreparedAndThenAnswered) {
@@ -54,19 +62,112 @@ TEST_F(AgentHandshake, EachAnswerAndEffectFollowsTheCommitItDependsOn) {
   run_pod();
   deliver(RequestType::release);
   stopped(kTag);
-  EXPECT_EQ(order,
-            (Texts{"prepare on preparing", "PreBound on prepared", "start on running", "go on running with handle",
-                   "Bound on running", "stop on stopping with handle", "Released on none"}));
+  EXPECT_EQ(order, (Texts{"prepare on none", "PreBound on prepared", "start on prepared", "go on running with handle",
+                          "Bound on running", "stop on stopping with handle", "Released on none"}));
+}
+
+TEST_F(AgentHandshake, APreBindThatIsPreparedAtOnceAndABindCostOneCommitEach) {
+  runtime.prepares_at_once = Status::ok();
+  const std::uint64_t before = store.commits();
+  deliver(RequestType::pre_bind);
+  EXPECT_EQ(take_answer_texts(), Texts{"PreBound u1/1.5"});
+  EXPECT_EQ(durable_slot(), "prepared");
+  EXPECT_EQ(store.commits(), before + 1);
+  deliver(RequestType::bind);
+  EXPECT_EQ(take_answer_texts(), Texts{"Bound u1/1.5"});
+  EXPECT_EQ(durable_slot(), "running");
+  EXPECT_NE(durable(Table::slot, "u1").find("handle"), std::string::npos);
+  EXPECT_EQ(store.commits(), before + 2);
+  EXPECT_EQ(take_calls(), (Texts{"prepare u1/1.5", "start u1/1.5", "go u1/1.5"}));
+}
+
+TEST_F(AgentHandshake, APreBindThatCannotBePreparedIsRejectedWithOneCommit) {
+  runtime.prepares_at_once = Status::error("no space");
+  const std::uint64_t before = store.commits();
+  deliver(RequestType::pre_bind);
+  EXPECT_EQ(take_answer_texts(), Texts{"Rejected u1/1.5"});
+  EXPECT_NE(durable(Table::high, "u1"), "");
+  EXPECT_EQ(durable_slot(), "none");
+  EXPECT_EQ(store.commits(), before + 1);
+}
+
+TEST_F(AgentHandshake, AStatusThatChangesTwiceInATurnIsPublishedOnce) {
+  runtime.prepares_at_once = Status::ok();
+  deliver(RequestType::pre_bind);
+  Texts slots;
+  for (const Message& message : transport.sent) {
+    if (message.topic != "berth/v1/f/nodes/n1/pods/default/web-u1") continue;
+    slots.push_back(Json::parse(message.payload).value().string_at("slot"));
+  }
+  EXPECT_EQ(slots, Texts{"prepared"});
+}
+
+TEST_F(AgentHandshake, AStatusFollowsTheAnswersOfItsTurn) {
+  runtime.prepares_at_once = Status::ok();
+  for (const RequestType type : {RequestType::pre_bind, RequestType::bind}) {
+    transport.sent.clear();
+    deliver(type);
+    ASSERT_EQ(transport.sent.size(), 2u);
+    EXPECT_EQ(transport.sent.front().topic, kAnswers);
+  }
+}
+
+TEST_F(AgentHandshake, NoStatusFollowsTheEndOfItsSlot) {
+  run_pod();
+  runtime.on_call = [this](const std::string& call) {
+    if (call.starts_with("stop")) runtime.finish_stop(kTag);  // before stop() returns
+  };
+  transport.sent.clear();
+  deliver(RequestType::release);
+  EXPECT_EQ(durable_slot(), "none");
+  EXPECT_EQ(last_payload("nodes/n1/pods/default/web-u1"), "retained ");
+}
+
+TEST_F(AgentHandshake, WhatWasPreparedForALostCommitIsSweptByTheNextStart) {
+  runtime.prepares_at_once = Status::ok();
+  store.fail_next_commit(MemoryStore::Outcome::lost);
+  EXPECT_FALSE(deliver_to_failing_store(RequestType::pre_bind));
+  EXPECT_EQ(take_answer_texts(), Texts{});
+  restart();
+  EXPECT_EQ(durable_slot(), "none");
+  EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 30000"});
+  deliver(RequestType::pre_bind);
+  EXPECT_EQ(take_answer_texts(), Texts{}) << "answered before the sweep is over";
+  stopped(kTag);
+  deliver(RequestType::pre_bind);
+  EXPECT_EQ(take_answer_texts(), Texts{"PreBound u1/1.5"});
+}
+
+TEST_F(AgentHandshake, AWorkloadThatIsHeldForALostCommitRunsOnlyAfterTheNextBind) {
+  deliver(RequestType::pre_bind);
+  prepared(kTag);
+  take_answer_texts();
+  take_calls();
+  store.fail_next_commit(MemoryStore::Outcome::lost);
+  EXPECT_FALSE(deliver_to_failing_store(RequestType::bind));
+  EXPECT_EQ(take_calls(), Texts{"start u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{});
+  restart();
+  EXPECT_EQ(durable_slot(), "prepared");
+  EXPECT_EQ(take_calls(), Texts{});
+  deliver(RequestType::bind);
+  EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(take_answer_texts(), Texts{"Bound u1/1.5"});
+}
+
+TEST_F(AgentHandshake, AWorkloadThatIsHeldForALostCommitIsRemovedWithItsPromise) {
+  deliver(RequestType::pre_bind);
+  prepared(kTag);
+  store.fail_next_commit(MemoryStore::Outcome::lost);
+  EXPECT_FALSE(deliver_to_failing_store(RequestType::bind));
+  restart();
+  pass(30'000);
+  EXPECT_EQ(take_calls(), Texts{"undo u1/1.5"});
 }
 
 TEST_F(AgentHandshake, NothingIsSentAfterAFailedCommit) {
   store.fail_next_commit(MemoryStore::Outcome::lost);
-  Message message;
-  message.topic = kRequests;
-  message.payload = encode(request_of(RequestType::pre_bind));
-  agent->on_message(message);
-  EXPECT_FALSE(agent->finish_turn().is_success());
-  EXPECT_EQ(take_calls(), Texts{});
+  EXPECT_FALSE(deliver_to_failing_store(RequestType::release));
   EXPECT_EQ(take_answer_texts(), Texts{});
 }
 
@@ -383,7 +484,8 @@ TEST_F(AgentHandshake, AnInvalidPodIsRejectedWithTheField) {
 
 TEST_F(AgentHandshake, AnAnswerHasTheUidWhenTwoPodsHaveTheSameEpoch) {
   const auto has_uid = [this](const std::string& uid) {
-    return transport.sent.back().payload.find("\"uid\":\"" + uid + "\"") != std::string::npos;
+    const std::string answer = last_payload("gateways/gw/answers/n1");
+    return answer.find("\"uid\":\"" + uid + "\"") != std::string::npos;
   };
   deliver(RequestType::pre_bind, "u1", 5);
   prepared({"u1", {1, 5}});

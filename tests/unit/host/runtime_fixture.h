@@ -178,6 +178,11 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   }
   std::string output(const Tag& tag) const { return read(directory(tag) + "/main.log"); }
   pid_t keeper() const { return static_cast<pid_t>(std::strtol(handle_.c_str(), nullptr, 10)); }
+  std::vector<pid_t> keepers(const Tag& tag) const {
+    std::vector<pid_t> pids;
+    for (const Tagged& each : find_keepers(tag_text("test", node_, tag)).value()) pids.push_back(each.process.pid);
+    return pids;
+  }
   std::size_t alive(const Tag& tag) const { return find_tagged(tag_text("test", node_, tag)).value().size(); }
 
   // True if a process has this command line.

@@ -72,14 +72,21 @@ TEST_F(RuntimeTest, LeavesNoProcessOfAFinishedPod) {
   EXPECT_FALSE(runs(escaped));
 }
 
-TEST_F(RuntimeTest, UndoRemovesWhatPrepareCreatedAndCancelsItsResult) {
+TEST_F(RuntimeTest, UndoRemovesWhatPrepareCreated) {
   runtime_->prepare(tag_, pod("true"), {});
   runtime_->undo(tag_);
   EXPECT_TRUE(runtime_->list().value().empty());
   runtime_->undo({"nobody", {9, 9}});
-  const Tag other{"u2", {1, 6}};
-  runtime_->prepare(other, pod("true"), {});
-  EXPECT_EQ(wait_kind("prepared").tag, other);
+}
+
+TEST_F(RuntimeTest, UndoEndsAPodThatIsHeldAheadOfItsStart) {
+  EXPECT_TRUE(runtime_->list().value().empty());
+  runtime_->prepare(tag_, pod("true"), {});
+  run_while([&] { return keepers(tag_).empty(); });
+  const pid_t held = keepers(tag_).front();
+  runtime_->undo(tag_);
+  EXPECT_TRUE(runtime_->list().value().empty());
+  run_while([&] { return fs::exists("/proc/" + std::to_string(held)); });  // not even as a zombie
 }
 
 }  // namespace

@@ -26,6 +26,19 @@ TEST_F(RuntimeTest, APodOutlivesTheAgentAndIsTakenOver) {
   EXPECT_EQ(output(tag_), "got hello\n");
 }
 
+TEST_F(RuntimeTest, APodThatIsHeldAheadOfItsStartOutlivesTheAgentAndIsTakenOver) {
+  EXPECT_TRUE(runtime_->list().value().empty());
+  const std::string manifest = pod("exit 3");
+  runtime_->prepare(tag_, manifest, {});
+  run_while([&] { return keepers(tag_).empty(); });
+  const pid_t held = keepers(tag_).front();
+  open_runtime();
+  EXPECT_EQ(runtime_->list().value(), std::vector<Tag>{tag_});
+  run(tag_, manifest);
+  EXPECT_EQ(keeper(), held);
+  EXPECT_EQ(exit_code(wait_finished()), 3);
+}
+
 TEST_F(RuntimeTest, ReportsAPodThatEndedWithoutTheAgent) {
   const std::string manifest = pod("exit 6");
   start(tag_, manifest);

@@ -48,6 +48,27 @@ TEST_F(RuntimeTest, HoldsAPodUntilGo) {
   EXPECT_TRUE(fs::exists(mark));
 }
 
+TEST_F(RuntimeTest, APreparedPodIsHeldAheadOfItsStartWhichFindsIt) {
+  EXPECT_TRUE(runtime_->list().value().empty());
+  const std::string mark = root_ + "/mark", manifest = pod("touch " + mark);
+  runtime_->prepare(tag_, manifest, {});
+  run_while([&] { return keepers(tag_).empty(); });
+  const pid_t held = keepers(tag_).front();
+  start(tag_, manifest);
+  EXPECT_EQ(keeper(), held);
+  EXPECT_FALSE(fs::exists(mark));
+  runtime_->go(tag_);
+  wait_finished();
+  EXPECT_TRUE(fs::exists(mark));
+}
+
+TEST_F(RuntimeTest, ThereIsAStateBeforeAContainerIsStartedAndTheFirstStatusIsOfOneThatRuns) {
+  EXPECT_TRUE(runtime_->list().value().empty());
+  run(tag_, pod("cp ../state.json seen; sleep 1000"));
+  EXPECT_EQ(phase(wait_kind("status")), "Running");
+  run_while([&] { return read(directory(tag_) + "/scratch/seen").empty(); });
+}
+
 TEST_F(RuntimeTest, RunsInitContainersInOrderBeforeTheOthers) {
   run(tag_, pod("cat order; exit 3", "Never",
                 R"("initContainers":[{"name":"a","command":["sh","-c","echo a >> order"]},
