@@ -39,12 +39,16 @@ TEST(Shared, PodsOfOneWorkloadShareEqualParts) {
 }
 
 TEST(Shared, PodsTiedToANodeOrAClaimOfTheirOwnShareTheRest) {
-  const Pod a = decoded(manifest_of("web-0", "u-1"));
-  std::string tied = manifest_of("web-1", "u-2");
-  tied.insert(tied.size() - 2, R"(,"nodeName":"n1","nodeSelector":{"site":"s1"},"volumes":[{"name":"v",)"
-                               R"("persistentVolumeClaim":{"claimName":"c1"}}])");
-  const Pod b = decoded(tied);
-  EXPECT_EQ(b.node_name, "n1");
+  const auto tied_to = [](const std::string& number) {
+    std::string text = manifest_of("web-" + number, "u-" + number);
+    text.insert(text.size() - 2, R"(,"nodeName":"n)" + number + R"(","nodeSelector":{"site":"s)" + number +
+                                     R"("},"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c)" + number +
+                                     R"("}}])");
+    return decoded(text);
+  };
+  const Pod a = tied_to("1");
+  const Pod b = tied_to("2");
+  EXPECT_EQ(b.node_name, "n2");
   EXPECT_EQ(&*a.spec, &*b.spec);
 }
 
