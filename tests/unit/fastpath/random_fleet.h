@@ -69,6 +69,8 @@ struct RandomFleet {
       spread.label_selector = green;
       spread.schedule_anyway = shape == 7;
       made.spec.edit().topology_spread_constraints.push_back(spread);
+      spread.topology_key = "rack";  // which half of the nodes lack
+      if (random.chance(1, 3)) made.spec.edit().topology_spread_constraints.push_back(spread);
     }
     if (shape == 8) made.affinity->pod_affinity.required.push_back(near);
     if (shape == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
