@@ -18,9 +18,7 @@ class LabelBits {
   // The bits that both have.
   LabelBits common_with(const LabelBits& other) const { return {first_ & other.first_, second_ & other.second_}; }
   // False: one of the bits that are asked for is missing.
-  bool has_all(const LabelBits& asked) const {
-    return ((asked.first_ & ~first_) | (asked.second_ & ~second_)) == 0;
-  }
+  bool has_all(const LabelBits& asked) const { return ((asked.first_ & ~first_) | (asked.second_ & ~second_)) == 0; }
   bool operator==(const LabelBits&) const = default;
 
   LabelBits() = default;

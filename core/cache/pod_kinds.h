@@ -53,7 +53,7 @@ class PodKinds {
     LabelBits labels;
     // The bits that all terms of affinity and anti-affinity to pods ask of labels; none without terms that can match.
     std::optional<LabelBits> terms;
-    PagedCounts on_nodes;      // by index in the snapshot
+    PagedCounts on_nodes;  // by index in the snapshot
   };
   // How many pods of a kind came to a node, or left it.
   struct Change {

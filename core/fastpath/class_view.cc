@@ -29,10 +29,7 @@ ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys
   undeclared_ = UndeclaredPlugins::of(framework_, pod_, tracked_plugins_);
   const auto note_summing = [this](const auto& list) {
     for (const auto& entry : list) {
-      if (!sums(entry)) continue;
-      if (std::find(summing_.begin(), summing_.end(), entry.summing) == summing_.end()) {
-        summing_.push_back(entry.summing);
-      }
+      if (sums(entry)) sums_.add(entry.summing);
     }
   };
   note_summing(framework_.pre_filters());
@@ -47,7 +44,7 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   if (undeclared_.all) return declined::kNothingDeclared;
   const auto& changes = snapshot.changes();
   const auto behind = snapshot.changes_made() - changes_made_;
-  bool holds = begun_ && behind <= static_cast<std::int64_t>(changes.size()) && sums_hold(snapshot);
+  bool holds = begun_ && behind <= static_cast<std::int64_t>(changes.size()) && sums_.hold(snapshot);
   if (holds && behind > 0 && snapshot.has_images()) {
     // The spread of an image depends on the number of nodes.
     holds = std::all_of(changes.end() - behind, changes.end(),
@@ -66,13 +63,6 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   changes_made_ = snapshot.changes_made();
   object_changes_made_ = snapshot.object_changes_made();
   return begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
-}
-
-bool ClassView::sums_hold(const Snapshot& snapshot) const {
-  return std::all_of(summing_.begin(), summing_.end(), [&](const SummingPlugin* plugin) {
-    const bool was_idle = std::find(active_.begin(), active_.end(), plugin) == active_.end();
-    return plugin->sums_hold(state_, pod_) && (!was_idle || plugin->is_idle(state_, pod_, snapshot));
-  });
 }
 
 bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
@@ -182,61 +172,8 @@ bool ClassView::begin(const Snapshot& snapshot) {
   why_not_begun_ = declined::kBroke;
   if (!ask_class(snapshot)) return false;
   with_nominated_.clear();
-  begin_sums(snapshot);
+  sums_.begin(snapshot);
   return take_object_answers(snapshot) && regroup(snapshot);
-}
-
-void ClassView::begin_sums(const Snapshot& snapshot) {
-  domains_ = Domains();
-  active_.clear();
-  kind_filter_ = {};
-  verdicts_.clear();
-  touched_.clear();
-  for (SummingPlugin* plugin : summing_) {
-    plugin->begin_sums(state_, pod_, snapshot, domains_);
-    if (!plugin->is_idle(state_, pod_, snapshot)) active_.push_back(plugin);
-  }
-  if (active_.empty()) return;
-  for (const SummingPlugin* plugin : active_) plugin->filter_kinds(state_, pod_, kind_filter_);
-  const auto& kinds = snapshot.pod_kinds().all();
-  for (PodKinds::Number number = 0; number < kinds.size(); ++number) {
-    const PodKinds::Kind& kind = kinds[number];
-    if (!kind_filter_.passes(kind) || kind.pods == 0) continue;
-    if (!verdicts_.counts(number, kind.serial, [&] { return counts_pod(*kind.pod); })) continue;
-    kind.on_nodes.for_each([&](std::size_t index, std::int64_t pods) {
-      sum_pods(index, *snapshot.nodes()[index]->node, *kind.pod, pods);
-    });
-  }
-}
-
-bool ClassView::counts_pod(const Pod& other) {
-  return std::any_of(active_.begin(), active_.end(),
-                     [&](const SummingPlugin* plugin) { return plugin->counts_pod(state_, pod_, other); });
-}
-
-bool ClassView::counts_kind(const PodKinds::Change& change, const Snapshot& snapshot) {
-  return verdicts_.counts(change.kind, change.serial, [&] {
-    const PodKinds::Kind& kind = snapshot.pod_kinds().all()[change.kind];
-    const bool is_there = kind.serial == change.serial;  // otherwise the number is that of another kind now
-    return (!is_there || kind_filter_.passes(kind)) && counts_pod(*change.pod);
-  });
-}
-
-void ClassView::sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods) {
-  touched_.insert(index);
-  for (SummingPlugin* plugin : active_) plugin->sum_pods(state_, pod_, node, other, pods, domains_);
-}
-
-// A node with its pods came, or went.
-void ClassView::sum_whole(std::size_t index, const NodeInfo& node, std::int64_t times) {
-  const auto sum_node = [&] {
-    for (SummingPlugin* plugin : active_) plugin->sum_node(state_, pod_, *node.node, times);
-  };
-  if (times > 0) sum_node();
-  for (const auto& other : node.pods) {
-    if (counts_pod(*other)) sum_pods(index, *node.node, *other, times);
-  }
-  if (times < 0) sum_node();
 }
 
 // Judges all nodes again; the sums stay.
@@ -268,21 +205,14 @@ void ClassView::follow_replaced(const Snapshot::Change& change, const Snapshot& 
     flags |= UpdateScratch::kChanged;
     scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
   }
-  if ((flags & UpdateScratch::kGone) != 0 || active_.empty()) return;
+  if ((flags & UpdateScratch::kGone) != 0 || sums_.active().empty()) return;
   if (change.is_object) {
     flags |= UpdateScratch::kGone;
-    return sum_whole(change.index, *change.before, -1);
+    return sums_.add_whole(change.index, *change.before, -1);
   }
   const bool is_old = (flags & UpdateScratch::kObject) != 0;
   const Node& node = is_old ? *scratch_.old_objects.at(change.index) : *snapshot.nodes()[change.index]->node;
-  sum_change(change, node, snapshot);
-}
-
-// The pods that came to a node, and went, with one change.
-void ClassView::sum_change(const Snapshot::Change& change, const Node& node, const Snapshot& snapshot) {
-  for (const PodKinds::Change& each : change.pods) {
-    if (counts_kind(each, snapshot)) sum_pods(change.index, node, *each.pod, each.pods);
-  }
+  sums_.follow(change, node, snapshot);
 }
 
 // A node came as the last one, or the last one went.
@@ -296,19 +226,12 @@ void ClassView::follow_last(const Snapshot::Change& change) {
   } else {
     const std::uint8_t had = std::exchange(flags[change.index], std::uint8_t{0});
     if ((had & UpdateScratch::kChanged) != 0) std::erase(scratch_.changed, static_cast<Ranks::Index>(change.index));
-    if ((had & UpdateScratch::kGone) == 0 && !active_.empty()) sum_whole(change.index, *change.before, -1);
+    if ((had & UpdateScratch::kGone) == 0 && !sums_.active().empty()) sums_.add_whole(change.index, *change.before, -1);
   }
   const std::size_t nodes = came ? change.index + 1 : change.index;
   ranks_.resize(nodes);
   if (tells_why_) rejected_.resize(nodes);
   with_nominated_.erase(change.index);
-}
-
-// The pods that came and went with the last so many changes, where no object changed.
-void ClassView::sum_changes(std::int64_t behind, const Snapshot& snapshot) {
-  for (auto change = snapshot.changes().end() - behind; change != snapshot.changes().end(); ++change) {
-    if (!change->pods.empty()) sum_change(*change, *snapshot.nodes()[change->index]->node, snapshot);
-  }
 }
 
 bool ClassView::catch_up(const Snapshot& snapshot) {
@@ -319,7 +242,9 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
   if (flags.size() < ranks_.size()) flags.resize(ranks_.size(), 0);
   const std::int64_t behind = snapshot.changes_made() - changes_made_;
   if (object_changes_made_ == snapshot.object_changes_made()) {
-    if (!active_.empty()) sum_changes(behind, snapshot);
+    for (auto change = changes.end() - behind; change != changes.end() && !sums_.active().empty(); ++change) {
+      sums_.follow(*change, *snapshot.nodes()[change->index]->node, snapshot);
+    }
     // To judge a node twice does no harm.
     return judge_changed(snapshot.last_changed(static_cast<std::size_t>(behind)), snapshot);
   }
@@ -333,7 +258,7 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
   }
   for (const Ranks::Index index : changed) {
     const bool whole = (flags[index] & UpdateScratch::kObject) != 0;
-    if (whole && !active_.empty()) sum_whole(index, *snapshot.nodes()[index], 1);
+    if (whole && !sums_.active().empty()) sums_.add_whole(index, *snapshot.nodes()[index], 1);
   }
   const bool judged = judge_changed(changed, snapshot);
   for (auto change = changes.end() - behind; change != changes.end(); ++change) flags[change->index] = 0;
@@ -353,8 +278,7 @@ bool ClassView::judge_changed(std::span<const Ranks::Index> indices, const Snaps
 
 std::size_t ClassView::bytes() const {
   constexpr std::size_t kRest = 4096;  // the pod, what plugins keep in the state
-  return kRest + ranks_.bytes() + verdicts_.bytes() + touched_.bytes() +
-         (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
+  return kRest + ranks_.bytes() + sums_.bytes() + (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
 }
 
 }  // namespace berth

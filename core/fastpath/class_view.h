@@ -24,8 +24,7 @@
 #include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/fastpath/attempt.h"
-#include "core/fastpath/index_set.h"
-#include "core/fastpath/kind_verdicts.h"
+#include "core/fastpath/class_sums.h"
 #include "core/fastpath/object_answers.h"
 #include "core/fastpath/ranks.h"
 #include "core/fastpath/undeclared.h"
@@ -128,7 +127,6 @@ class ClassView {
     bool was_uniform = false;              // when the view was begun
     std::int32_t was_same = 0;
   };
-  bool sums_hold(const Snapshot& snapshot) const;
   bool note_tracked_changes(const Snapshot& snapshot);
   void follow_last(const Snapshot::Change& change);
   bool begin(const Snapshot& snapshot);
@@ -136,15 +134,8 @@ class ClassView {
   bool take_object_answers(const Snapshot& snapshot);
   bool follow_object_answers(const Snapshot& snapshot);
   bool note_shape();
-  void begin_sums(const Snapshot& snapshot);
-  bool counts_pod(const Pod& other);
-  bool counts_kind(const PodKinds::Change& change, const Snapshot& snapshot);
-  void sum_pods(std::size_t index, const Node& node, const Pod& other, std::int64_t pods);
-  void sum_whole(std::size_t index, const NodeInfo& node, std::int64_t times);
   void note_object_changes(const Snapshot& snapshot);
   void follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot);
-  void sum_change(const Snapshot::Change& change, const Node& node, const Snapshot& snapshot);
-  void sum_changes(std::int64_t behind, const Snapshot& snapshot);
   bool catch_up(const Snapshot& snapshot);
   bool judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
@@ -183,15 +174,11 @@ class ClassView {
   Pod pod_;                     // one of the class
   PluginBits tracked_plugins_;  // TrackingPlugins that have a key for the pod
   UndeclaredPlugins undeclared_;
-  std::vector<SummingPlugin*> summing_;  // declared
-  std::vector<SummingPlugin*> active_;   // of those, the ones that are not idle
-  KindFilter kind_filter_;               // kinds that do not pass it are counted by no active plugin
-  KindVerdicts verdicts_;                // whether active plugins count pods of a kind
-  IndexSet touched_;                     // pods that count are, or were, there
   bool begun_ = false;
   std::string_view why_not_begun_;
   CycleState state_;  // as written by PreFilter and PreScore of declared plugins
   Domains domains_;
+  ClassSums sums_{state_, pod_, domains_};
   std::vector<OfObjects> object_filters_, object_scores_;  // by place in the framework's list
   std::int64_t most_own_ = 0;                              // the highest sum of own scores
   std::size_t normalizing_ = 0;                            // plugins whose scores are in the groups' keys

@@ -26,9 +26,9 @@ Ranks::Number ClassView::group_of(std::size_t row, std::size_t index, const Snap
   for (std::size_t i = 0; i < normalizing_; ++i) key.push_back(one_group_ ? 0 : scratch_.raw[i][row]);
   if (most_own_ > Ranks::kMostScore) key.push_back(scratch_.own[row] / (Ranks::kMostScore + 1));
   for (const Domains::Key& each : domains_.keys()) key.push_back(domain_of(each, index));
-  if (touched_.contains(index)) {
+  if (sums_.touched().contains(index)) {
     const std::size_t without = key.size();
-    for (const SummingPlugin* plugin : active_) {
+    for (const SummingPlugin* plugin : sums_.active()) {
       plugin->add_traits(state_, pod_, *snapshot.nodes()[index], domains_, key);
     }
     const bool has_traits = std::any_of(key.begin() + static_cast<std::ptrdiff_t>(without), key.end(),
@@ -152,7 +152,7 @@ bool ClassView::group_all(const Snapshot& snapshot) {
   groups.resize(nodes);
   leave_out(scratch_.rejects.data(), nodes, groups.data());
   const auto for_each_touched = [&](auto visit) {
-    touched_.for_each([&](std::size_t index) {
+    sums_.touched().for_each([&](std::size_t index) {
       if (index < nodes && scratch_.rejects[index] == 0) visit(index);
     });
   };

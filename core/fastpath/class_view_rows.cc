@@ -161,7 +161,7 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
     const std::uint8_t* const flags = scratch_.flags.data();
     const auto keeps = [&](Ranks::Index index) {
       if (one_group_) return true;
-      return groups_by_object_ && (flags[index] & UpdateScratch::kObject) == 0 && !touched_.contains(index);
+      return groups_by_object_ && (flags[index] & UpdateScratch::kObject) == 0 && !sums_.touched().contains(index);
     };
     ranks_.rescore(rows.indices(), scratch_.ranks, keeps, scratch_.other_rows);
     for (const std::size_t row : scratch_.other_rows) {

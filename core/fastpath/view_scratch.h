@@ -27,7 +27,7 @@ struct UpdateScratch {
   static constexpr std::uint8_t kChanged = 1;
   static constexpr std::uint8_t kObject = 2;  // of the node's object, or another node came
   static constexpr std::uint8_t kGone = 4;    // what was on the node is in no sum any more, what is there now not yet
-  std::vector<std::size_t> tracked;      // indices
+  std::vector<std::size_t> tracked;           // indices
   // By index, of nodes whose object changed: the object before the first of these changes; null: there was no node.
   std::unordered_map<std::size_t, const Node*> old_objects;
   // By row of a batch; but for `rejects` and `own` there may be more elements than rows:

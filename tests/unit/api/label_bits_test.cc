@@ -19,8 +19,8 @@ Labels random_labels(Random& random) {
 
 LabelSelector random_selector(Random& random) {
   using Operator = Requirement::Operator;
-  static const std::vector<Operator> kOperators{Operator::in,  Operator::not_in, Operator::exists, Operator::does_not_exist,
-                                                Operator::gt, Operator::lt};
+  static const std::vector<Operator> kOperators{
+      Operator::in, Operator::not_in, Operator::exists, Operator::does_not_exist, Operator::gt, Operator::lt};
   LabelSelector selector;
   for (std::uint64_t more = random.below(3); more > 0; --more) {
     Requirement& made = selector.requirements.emplace_back();

@@ -132,8 +132,8 @@ class DeclarationsTest : public BothWays {
   }
 };
 
-// filter_kinds() is asked first, so it may leave out no kind that counts_pod() is true for. One that lets all pass would
-// hold as well, so it has to leave out some.
+// filter_kinds() is asked first, so it may leave out no kind that counts_pod() is true for. One that lets all pass
+// would hold as well, so it has to leave out some.
 TEST_F(DeclarationsTest, NoKindOfPodsThatCountsIsLeftOut) {
   classes = 40;
   std::map<std::string, int> counted, left_out;
