@@ -25,7 +25,7 @@ class Runtime {
   class Handler {
    public:
     virtual ~Handler() = default;
-    // Answers prepare(), unless undo() came first.
+    // Answers prepare(), unless undo() came first. May be called by it.
     virtual void on_prepared(const Tag& tag, Status status) = 0;
     // The observed state of a started workload changed. `status` is the pod's status as JSON text ({"phase": ...,
     // "containerStatuses": [...]}); `finished`: every container has terminated (phase Succeeded or Failed).
@@ -36,7 +36,8 @@ class Runtime {
 
   virtual ~Runtime() = default;
   virtual void set_handler(Handler* handler) = 0;
-  // Every tag with something alive or prepared, found in the system itself, not in our records. An error: the system
+  // Every tag with something alive, held or prepared, found in the system itself, not in our records: prepare() and
+  // start() may come before the commit that records them, and what a lost one leaves is found here. An error: the system
   // could not be searched, so what is there is unknown.
   virtual Result<std::vector<Tag>> list() = 0;
   // What runs under another name that this device had, for people, and list() does not have because it was started from

@@ -149,8 +149,8 @@ class Cache {
   // Updates in place: copies only nodes whose generation is newer than the snapshot's.
   void update_snapshot(Snapshot& snapshot) const;
   // Does a part of what costs the next reader of the snapshot a look at each node: numbers the nodes afresh if that is
-  // due, or builds columns and counts kinds of pods, for about so many nodes. False: nothing was left to do. What
-  // update_snapshot() and the readers find is the same without it.
+  // due, or copies the amounts of all of them, or builds a label's column or counts kinds of pods for so many of them.
+  // False: nothing was left to do. What update_snapshot() and the readers find is the same without it.
   bool prepare(Snapshot& snapshot, const Snapshot::Needs& needs, std::size_t most) const;
   // Another number: nodes came or went, or changed their zone.
   std::int64_t structure() const { return structure_; }

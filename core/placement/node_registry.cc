@@ -82,7 +82,8 @@ Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const J
     context_.nodes.expect(node);
     if (context_.mirror.barrier().is_synced() && !parts_.listings.is_open(node)) parts_.listings.start(node);
   }
-  if (!Nodes::is_answer_due(device, payload)) return change;
+  // An unknown incarnation is answered with a request for the known one, which brings its Hello.
+  if (!unknown && !Nodes::is_answer_due(device, payload)) return change;
   Request answer(RequestType::heartbeat);
   if (const Json* sequence = payload.find("sequence"); sequence != nullptr) {
     answer.sequence = Nodes::number(*sequence);

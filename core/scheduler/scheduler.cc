@@ -89,11 +89,16 @@ Explanation Scheduler::explain(const Pod& pod, const std::string& excluded_uid, 
 }
 
 bool Scheduler::prepare_snapshot() {
-  constexpr std::size_t kNodes = 8192;  // in a part: a few milliseconds
+  constexpr std::size_t kNodes = 8192;  // in a part: a few milliseconds, but for the order and the amounts of all nodes
   return evaluator_ != nullptr && cache_.prepare(snapshot_, handlers_.needs(), kNodes);
 }
 
-bool Scheduler::prepare() { return queue_.has_next() && prepare_snapshot(); }
+// While nodes come and go faster than this is done, no pod would be decided on: then the decision does it all at once.
+bool Scheduler::prepare() {
+  if (!queue_.has_next()) return false;
+  if (!preparing_) preparing_ = cache_.structure();
+  return *preparing_ == cache_.structure() && prepare_snapshot();
+}
 
 bool Scheduler::prepare_ahead() {
   if (std::exchange(structure_seen_, cache_.structure()) != cache_.structure()) return false;
@@ -101,6 +106,7 @@ bool Scheduler::prepare_ahead() {
 }
 
 Scheduler::Attempt Scheduler::schedule_one() {
+  preparing_.reset();
   std::optional<QueuedPod> queued = queue_.pop();
   if (!queued) return {};
   Attempt attempt;

@@ -171,7 +171,8 @@ class Scheduler final : public Handle {
   std::uint64_t cycles_ = 0;
   Cache cache_;
   Snapshot snapshot_;
-  std::int64_t structure_seen_ = 0;  // Cache::structure() at the last prepare_ahead()
+  std::int64_t structure_seen_ = 0;        // Cache::structure() at the last prepare_ahead()
+  std::optional<std::int64_t> preparing_;  // the same at the first prepare() since the last attempt
   std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;  // by scheduler name
   Queue queue_;
   EventHandlers handlers_;

@@ -1,5 +1,6 @@
 #include "firmware-host/agent/exit_collector.h"
 
+#include <poll.h>
 #include <sys/wait.h>
 
 namespace berth {
@@ -10,6 +11,11 @@ std::optional<int> collect_exit(int pidfd) {
     return std::nullopt;
   }
   return ended.si_code == CLD_EXITED ? std::optional<int>(ended.si_status) : std::nullopt;
+}
+
+bool has_exited(int pidfd) {
+  pollfd process{.fd = pidfd, .events = POLLIN, .revents = 0};
+  return poll(&process, 1, 0) > 0;
 }
 
 void ExitCollector::add(const OpenProcess& child) {

@@ -15,6 +15,8 @@ namespace berth {
 // Reaps a child that has exited and returns its exit code; nullopt if it is not our child or was killed.
 std::optional<int> collect_exit(int pidfd);
 
+bool has_exited(int pidfd);
+
 class ExitCollector {
  public:
   // The context must outlive the collector.

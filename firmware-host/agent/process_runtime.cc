@@ -253,6 +253,11 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   timers_.cancel(entry.timer);
   entry.manifest = pod;
   entry.volumes = volumes;
+  // One that died while it was held, as by the kernel's out-of-memory killer, has run nothing.
+  if (entry.exit && has_exited(entry.exit->fd())) {
+    collect_exit(entry.exit->fd());
+    entry.exit.reset();
+  }
   if (entry.exit) return to_text(entry.keeper);
   Result<std::string> started = take_over_or_fork(entry);
   if (started || started.error().code() != Code::pending) return started;

@@ -63,6 +63,7 @@ TEST_F(DeviceVersions, OnlyHeartbeatsThatAskForItAreAnsweredUnlessTheDeviceIsOld
   restart();
   speak("1.10", 5);
   EXPECT_FALSE(is_answered(""));
+  EXPECT_TRUE(is_answered("", "i9")) << "whose presence and state were lost: it has to say Hello";
 }
 
 TEST_F(DeviceVersions, NothingIsPlacedOnAnUnsupportedOneEvenIfAPodToleratesEverything) {

@@ -176,6 +176,19 @@ TEST_F(RuntimeTest, APodWhoseKeeperDiedIsDelayedWhileItsDiskIsMissingAndItsResta
   wait_for([&](const Event& event) { return runs_again(event, 2); });
 }
 
+TEST_F(RuntimeTest, APodOfPolicyNeverWhoseKeeperDiedWhileItWasHeldStillRuns) {
+  EXPECT_TRUE(runtime_->list().value().empty());
+  const std::string manifest = pod("exit 3");
+  runtime_->prepare(tag_, manifest, {});
+  run_while([&] { return keepers(tag_).empty(); });
+  const pid_t held = keepers(tag_).front();
+  kill(held, SIGKILL);
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(held), &ended, WEXITED | WNOWAIT), 0);
+  run(tag_, manifest);  // before the loop has seen that it died
+  EXPECT_EQ(exit_code(wait_finished()), 3);
+}
+
 TEST_F(RuntimeTest, FailsAPodOfPolicyNeverWhenItsKeeperIsKilled) {
   run(tag_, pod("sleep 1000 & sleep 1001 & wait"));
   wait_running();

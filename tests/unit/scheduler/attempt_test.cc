@@ -82,6 +82,14 @@ TEST_F(PrepareTest, ThoseOfAPodThatWaitedBeforeARestartAreToo) {
   EXPECT_EQ(label_values(), 3u);
 }
 
+TEST_F(PrepareTest, NodesThatComeAllTheTimeKeepNoPodWaiting) {
+  scheduler.handlers().pod_added(pinned_pod());
+  ASSERT_TRUE(scheduler.prepare());
+  scheduler.handlers().node_set(nullptr, share(make_node("n4")));
+  EXPECT_FALSE(scheduler.prepare()) << "the pod is decided on before all is prepared anew";
+  EXPECT_TRUE(scheduler.schedule_one().popped);
+}
+
 TEST_F(PrepareTest, NodesAreNumberedAheadOnceNoneCameOrWentForAWhile) {
   EXPECT_FALSE(scheduler.prepare_ahead()) << "more may come";
   EXPECT_TRUE(scheduler.snapshot().nodes().empty());
