@@ -37,8 +37,8 @@ class Runtime {
   virtual ~Runtime() = default;
   virtual void set_handler(Handler* handler) = 0;
   // Every tag with something alive, held or prepared, found in the system itself, not in our records: prepare() and
-  // start() may come before the commit that records them, and what a lost one leaves is found here. An error: the system
-  // could not be searched, so what is there is unknown.
+  // start() may come before the commit that records them, and what a lost one leaves is found here. An error: the
+  // system could not be searched, so what is there is unknown.
   virtual Result<std::vector<Tag>> list() = 0;
   // What runs under another name that this device had, for people, and list() does not have because it was started from
   // another state directory, of which this one may be a copy. Another agent may have it, so it is left alone.

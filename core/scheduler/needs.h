@@ -1,6 +1,6 @@
-// NeedsOfPods: what pods have decisions read of all nodes at once, so that it can be built before: Scheduler::prepare().
-// Noted when pods come, and kept when they go, as more of their workload may come. What is missing here is built by the
-// decision that reads it.
+// NeedsOfPods: what pods have decisions read of all nodes at once, so that it can be built before:
+// Scheduler::prepare(). Noted when pods come, and kept when they go, as more of their workload may come. What is
+// missing here is built by the decision that reads it.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     config.node = node_;
     config.root = root_ + "/pods";
     config.mount_points = mount_points_;
-    config.backoff = {1, 4, 60000};
+    config.backoff = {1, longest_backoff_ms_, 60000};
     runtime_ = std::make_unique<ProcessRuntime>(config, loop_.context(), clock_, timers_, log_);
     ASSERT_TRUE(runtime_->open().is_success());
     runtime_->set_handler(this);
@@ -208,6 +208,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   std::string root_;
   std::string node_;
   std::vector<std::string> mount_points_;
+  Millis longest_backoff_ms_ = 4;
   std::string handle_;
   std::vector<Event> events_;
   RealClock clock_;

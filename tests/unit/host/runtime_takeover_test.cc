@@ -133,14 +133,16 @@ TEST_F(RuntimeTest, GivesAPodANewKeeperWhenItsKeeperIsKilled) {
 }
 
 TEST_F(RuntimeTest, CountsOnAcrossAKeeperThatIsKilledWhileAContainerWaits) {
+  longest_backoff_ms_ = 60'000;  // it waits longer each time, so that the keeper dies before it runs again
+  open_runtime();
   run(tag_, pod("exit 4", "Always"));
   const auto is_waiting = [](const Event& event, int least) {
     return event.kind == "status" && container(event).find("restartCount")->as_int() >= least &&
            container(event).find("state")->find("waiting") != nullptr;
   };
-  wait_for([&](const Event& event) { return is_waiting(event, 3); });
+  wait_for([&](const Event& event) { return is_waiting(event, 9); });  // 2^9 ms
   kill(keeper(), SIGKILL);
-  const Event after = wait_for([&](const Event& event) { return is_waiting(event, 4); });
+  const Event after = wait_for([&](const Event& event) { return is_waiting(event, 10); });
   EXPECT_EQ(*container(after).find("lastState")->find("terminated")->find("exitCode"), Json(4));
 }
 

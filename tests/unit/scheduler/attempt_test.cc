@@ -86,7 +86,7 @@ TEST_F(PrepareTest, NodesThatComeAllTheTimeKeepNoPodWaiting) {
   scheduler.handlers().pod_added(pinned_pod());
   ASSERT_TRUE(scheduler.prepare());
   scheduler.handlers().node_set(nullptr, share(make_node("n4")));
-  EXPECT_FALSE(scheduler.prepare()) << "the pod is decided on before all is prepared anew";
+  EXPECT_FALSE(scheduler.prepare()) << "the pod is decided on before all is prepared again";
   EXPECT_TRUE(scheduler.schedule_one().popped);
 }
 
