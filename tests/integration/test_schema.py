@@ -126,7 +126,9 @@ def record(fleet, name, *patterns):
 
 def test_everything_that_the_programs_of_a_fleet_send_has_the_form_of_the_schemas(fleet, schemas):
     assert fleet.observer  # subscribes before anything is sent
-    fleet.start("n1", volumes=[f"data={fleet.folder}/data:1Gi"], labels={"zone": "a"}, taints=["slow=yes:PreferNoSchedule"])
+    often = fleet.folder / "berth-agent.yaml"
+    often.write_text("heartbeat_seconds: 1\n", encoding="utf-8")
+    fleet.start("n1", extra=["--config", often], volumes=[f"data={fleet.folder}/data:1Gi"], labels={"zone": "a"}, taints=["slow=yes:PreferNoSchedule"])
     fleet.apply(LOCAL_CLASS, claim("store"), with_claim(pod("web"), "store"), pod("once", ["echo", "done"], restartPolicy="Never"),
                 pod("large", memory="900Gi"), pod("bad", ["/nonexistent/program"]))
     fleet.wait_running("web", "n1")
@@ -147,6 +149,8 @@ def test_everything_that_the_programs_of_a_fleet_send_has_the_form_of_the_schema
     fleet.restart("berthd")
     listed = len(fleet.observer.of(rejected))
     wait_until(lambda: len(fleet.observer.of(rejected)) > listed, "answers to the restarted gateway")
+    # The restarted gateway is another one to the device, whose next heartbeat asks it for an answer.
+    fleet.observer.wait_message(fleet.topic("nodes/n1/requests"), lambda request: request.get("type") == "Heartbeat")
     fleet.ctl("forget", "node", "n1")
     fleet.observer.wait_latest(fleet.topic("status/nodes/n1"), lambda status: status == "")
     lines = [json.dumps({"topic": topic, "payload": payload.decode()}) for topic, payload in fleet.observer.messages
