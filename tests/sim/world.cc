@@ -431,10 +431,8 @@ void World::reconnect() {
   for (const auto& device : devices_) device->lose_link(100);
 }
 
-// Behind the device's own sweep at its last connect (N6), so that only the gateway clears it (D4). What comes in adopt
-// mode it reads again a minute later, when this run is over.
+// Behind the device's own sweep at its last connect (N6), so that only the gateway clears it (D4).
 void World::leave_junk() {
-  if (gateway_->gateway() == nullptr || gateway_->gateway()->identity().adopting) return;
   for (SimDevice* device : hostile_) {
     for (int i = 0; i < 3; ++i) device->forge(junk_status(env_, device->name()));
   }

@@ -59,8 +59,10 @@ class CacheOrder : public ::testing::Test {
       ++kinds[each->kind];
       switch (each->kind) {
         case Kind::replaced:
-          if (each->is_object && seen[each->index] != nullptr) {
-            EXPECT_EQ(seen[each->index], each->before);
+          if (!each->is_object) {
+            EXPECT_EQ(each->before, nullptr);
+          } else if (seen[each->index] != nullptr) {
+            EXPECT_EQ(each->before, seen[each->index]);
           }
           seen[each->index] = nullptr;
           break;

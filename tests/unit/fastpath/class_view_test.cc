@@ -173,7 +173,13 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodIsTheFirstOfItsClass) {
   all_new = true;
   play(8, 40, 1500);
-  EXPECT_GT(from_view, rounds(250));
+  EXPECT_GT(from_view, rounds(300));
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsWherePodsSpreadOverTwoKeysAndNodesLackOne) {
+  spreads_twice = true;
+  play(15, 40, 1500);
+  EXPECT_GT(from_view, rounds(300));
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhileNodesOfALargeFleetComeAndGo) {

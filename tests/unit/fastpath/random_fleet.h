@@ -70,7 +70,7 @@ struct RandomFleet {
       spread.schedule_anyway = shape == 7;
       made.spec.edit().topology_spread_constraints.push_back(spread);
       spread.topology_key = "rack";  // which half of the nodes lack
-      if (random.chance(1, 3)) made.spec.edit().topology_spread_constraints.push_back(spread);
+      if (spreads_twice) made.spec.edit().topology_spread_constraints.push_back(spread);
     }
     if (shape == 8) made.affinity->pod_affinity.required.push_back(near);
     if (shape == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
@@ -189,6 +189,7 @@ struct RandomFleet {
   bool refuses = false;        // devices refuse pods
   bool asks_features = false;  // of what devices say that they can do
   std::uint64_t classes = 0;   // pods of so many workloads, and no others
+  bool spreads_twice = false;  // pods that are spread are so over two keys
   bool all_new = false;        // nearly every pod is the first of its class
   bool has_images = true;
 };

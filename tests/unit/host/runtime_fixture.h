@@ -139,6 +139,13 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     return json.dump();
   }
 
+  // Prepares the pod until it is held ahead of its start; returns its keeper.
+  pid_t hold(const Tag& tag, const std::string& manifest) {
+    EXPECT_TRUE(runtime_->list().value().empty());
+    runtime_->prepare(tag, manifest, {});
+    run_while([&] { return keepers(tag).empty(); });
+    return keepers(tag).front();
+  }
   void start(const Tag& tag, const std::string& manifest, const std::vector<BoundVolume>& volumes = {}) {
     runtime_->prepare(tag, manifest, volumes);
     const Event prepared = wait_kind("prepared");

@@ -80,10 +80,7 @@ TEST_F(RuntimeTest, UndoRemovesWhatPrepareCreated) {
 }
 
 TEST_F(RuntimeTest, UndoEndsAPodThatIsHeldAheadOfItsStart) {
-  EXPECT_TRUE(runtime_->list().value().empty());
-  runtime_->prepare(tag_, pod("true"), {});
-  run_while([&] { return keepers(tag_).empty(); });
-  const pid_t held = keepers(tag_).front();
+  const pid_t held = hold(tag_, pod("true"));
   runtime_->undo(tag_);
   EXPECT_TRUE(runtime_->list().value().empty());
   run_while([&] { return fs::exists("/proc/" + std::to_string(held)); });  // not even as a zombie

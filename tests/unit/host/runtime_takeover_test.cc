@@ -27,11 +27,8 @@ TEST_F(RuntimeTest, APodOutlivesTheAgentAndIsTakenOver) {
 }
 
 TEST_F(RuntimeTest, APodThatIsHeldAheadOfItsStartOutlivesTheAgentAndIsTakenOver) {
-  EXPECT_TRUE(runtime_->list().value().empty());
   const std::string manifest = pod("exit 3");
-  runtime_->prepare(tag_, manifest, {});
-  run_while([&] { return keepers(tag_).empty(); });
-  const pid_t held = keepers(tag_).front();
+  const pid_t held = hold(tag_, manifest);
   open_runtime();
   EXPECT_EQ(runtime_->list().value(), std::vector<Tag>{tag_});
   run(tag_, manifest);
@@ -179,11 +176,8 @@ TEST_F(RuntimeTest, APodWhoseKeeperDiedIsDelayedWhileItsDiskIsMissingAndItsResta
 }
 
 TEST_F(RuntimeTest, APodOfPolicyNeverWhoseKeeperDiedWhileItWasHeldStillRuns) {
-  EXPECT_TRUE(runtime_->list().value().empty());
   const std::string manifest = pod("exit 3");
-  runtime_->prepare(tag_, manifest, {});
-  run_while([&] { return keepers(tag_).empty(); });
-  const pid_t held = keepers(tag_).front();
+  const pid_t held = hold(tag_, manifest);
   kill(held, SIGKILL);
   siginfo_t ended{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(held), &ended, WEXITED | WNOWAIT), 0);

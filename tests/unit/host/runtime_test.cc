@@ -49,11 +49,8 @@ TEST_F(RuntimeTest, HoldsAPodUntilGo) {
 }
 
 TEST_F(RuntimeTest, APreparedPodIsHeldAheadOfItsStartWhichFindsIt) {
-  EXPECT_TRUE(runtime_->list().value().empty());
   const std::string mark = root_ + "/mark", manifest = pod("touch " + mark);
-  runtime_->prepare(tag_, manifest, {});
-  run_while([&] { return keepers(tag_).empty(); });
-  const pid_t held = keepers(tag_).front();
+  const pid_t held = hold(tag_, manifest);
   start(tag_, manifest);
   EXPECT_EQ(keeper(), held);
   EXPECT_FALSE(fs::exists(mark));
