@@ -22,6 +22,7 @@
 #include "core/cache/node_columns.h"
 #include "core/cache/node_info.h"
 #include "core/cache/pod_kinds.h"
+#include "core/cache/recent.h"
 #include "core/key_index.h"
 #include "core/slot_pool.h"
 #include "core/status.h"
@@ -52,36 +53,28 @@ class Snapshot {
   bool has_images() const { return has_images_; }
   // The index in nodes(); nodes().size(): no such node.
   std::size_t index_of(std::string_view node) const;
-  // The log of changes of nodes(), oldest first: the last changes_kept(). It starts again from nothing when the nodes
-  // are numbered afresh. changes_made() counts all, including those no longer kept.
-  struct Change {
+  // Three logs of what changed, the oldest first; each keeps the last changes_kept(). They start again from nothing
+  // when the nodes are numbered afresh. A reader that is behind by more than half of the nodes does better to read all
+  // of them: to follow a change costs about twice what it costs to read a node among all.
+  std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 2, 64, 4096); }
+  // The indices in nodes() that have, or had, another state. The last node may have gone since.
+  const Recent<std::uint32_t>& changed() const { return changed_; }
+  // How many pods of a kind came to nodes, or left them, from the time when pod_kinds() was first asked for.
+  const Recent<PodKinds::Change>& pod_changes() const { return pod_changes_; }
+  // After which another object, or none, is at `index`: what is placed on a node changes far more often.
+  struct ObjectChange {
     enum class Kind : std::uint8_t {
-      replaced,  // nodes()[index] has a new state, or is another node
+      replaced,  // nodes()[index] has another object, or is another node
       came,      // a node was appended, at `index`
       went,      // the last node, at `index`, was removed
     };
     std::size_t index = 0;
-    std::shared_ptr<const NodeInfo> before;  // where is_object: its state before; null: it came
     Kind kind = Kind::replaced;
-    bool is_object = true;   // another object, or none, is at `index` now
-    PodKinds::Changes pods;  // where pod_kinds() was asked for before it
+    std::shared_ptr<const NodeInfo> before;  // its state before; null: it came, or changed() no longer has it
+    std::int64_t changes_made = 0;           // in changed(), before it
+    std::int64_t pod_changes_made = 0;       // likewise
   };
-  // A reader that is behind by more than half of the nodes does better to read all of them: to follow a change costs
-  // about twice what it costs to read a node among all.
-  std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 2, 64, 4096); }
-  const std::deque<Change>& changes() const { return changes_; }
-  std::int64_t changes_made() const { return changes_made_; }
-  // The same of those changes after which another object, or none, is at `index`: what is placed on a node changes far
-  // more often.
-  struct ObjectChange {
-    std::size_t index = 0;
-    Change::Kind kind = Change::Kind::replaced;
-  };
-  const std::deque<ObjectChange>& object_changes() const { return object_changes_; }
-  std::int64_t object_changes_made() const { return object_changes_made_; }
-  // The indices of the last so many changes, at most changes_kept(), the oldest first; none of them came or went where
-  // no object changed. Valid until the next change.
-  std::span<const std::uint32_t> last_changed(std::size_t changes) const { return std::span(changed_).last(changes); }
+  const Recent<ObjectChange>& object_changes() const { return object_changes_; }
   // Pods on nodes with any term of affinity or anti-affinity to pods.
   std::int64_t pods_with_affinity() const { return pods_with_affinity_; }
   // Of the pods on nodes; without any the highest there is. No pod of at most this priority can preempt.
@@ -89,25 +82,27 @@ class Snapshot {
 
  private:
   friend class Cache;
-  std::shared_ptr<const NodeInfo> note(Change change);  // returns the state before it where that is not kept
-  void note_changed(std::size_t index);
+  // Returns the state before it where that is not kept.
+  std::shared_ptr<const NodeInfo> note(std::size_t index, std::shared_ptr<const NodeInfo> before,
+                                       ObjectChange::Kind kind);
   KeyIndex::Index number_of(std::string_view node) const;  // kNone: no such node
   void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t index);
-  void begin_log();
+  void begin_logs();
+  void drop_old_states();
   bool prepare(const Needs& needs, std::size_t most);
   void count_kinds(std::size_t end) const;
-  PodKinds::Changes change_kinds(const Change& change, const NodeInfo* after);
+  PodKinds::Changes change_kinds(std::size_t index, ObjectChange::Kind kind, const NodeInfo* before,
+                                 const NodeInfo* after);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
   mutable std::optional<NodeColumns> columns_;
   mutable std::optional<PodKinds> pod_kinds_;
   mutable std::size_t kinds_counted_ = 0;  // nodes before this index are in pod_kinds_; all, for readers
   std::size_t labels_ready_ = 0;           // of Needs::label_keys, since the columns were made
-  std::deque<Change> changes_;
-  std::int64_t changes_made_ = 0;
-  std::deque<ObjectChange> object_changes_;
-  std::int64_t object_changes_made_ = 0;
-  std::vector<std::uint32_t> changed_;  // indices of the last changes; up to twice as many as are kept
+  Recent<std::uint32_t> changed_;
+  Recent<PodKinds::Change> pod_changes_;
+  Recent<ObjectChange> object_changes_;
+  std::size_t with_before_ = 0;  // of the last of them: those whose state before is kept
   std::int64_t pods_with_affinity_ = 0;
   std::int32_t lowest_priority_ = std::numeric_limits<std::int32_t>::max();
   // By name: the node's number in the cache, which stays when its index changes. By that number: the index.

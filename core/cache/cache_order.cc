@@ -74,7 +74,7 @@ void Cache::rearrange(Snapshot& snapshot) const {
   snapshot.labels_ready_ = 0;
   snapshot.numbers_ = nodes_;
   snapshot.index_by_number_ = std::move(index_by_number);
-  snapshot.begin_log();
+  snapshot.begin_logs();
   snapshot.structure_ = structure_;
   snapshot.loosened_ = 0;
 }
@@ -121,7 +121,7 @@ void Cache::take_changes(Snapshot& snapshot) const {
     if (node == entry.info) continue;
     if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
     std::shared_ptr<const NodeInfo> dropped =
-        snapshot.note({at, std::exchange(node, entry.info), Snapshot::Change::Kind::replaced, true, {}});
+        snapshot.note(at, std::exchange(node, entry.info), Snapshot::ObjectChange::Kind::replaced);
     if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
   }
   snapshot.has_images_ = !images_.empty();

@@ -90,7 +90,7 @@ void PodKinds::add(std::size_t index, const std::shared_ptr<const Pod>& pod, std
   if (known != changes.end()) {
     known->pods += pods;
   } else {
-    changes.push_back({number, kind.serial, pods, kind.pod});
+    changes.push_back({number, kind.serial, pods, static_cast<std::uint32_t>(index), kind.pod});
   }
 }
 

@@ -60,6 +60,7 @@ class PodKinds {
     Number kind = 0;
     std::uint32_t serial = 0;
     std::int32_t pods = 0;
+    std::uint32_t index = 0;         // of the node
     std::shared_ptr<const Pod> pod;  // one of them: the kind itself may be gone when the change is read
   };
   using Changes = RecyclingVector<Change>;

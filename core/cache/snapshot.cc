@@ -44,11 +44,12 @@ void Snapshot::count_kinds(std::size_t end) const {
 }
 
 // Nodes that were not counted yet are read as they are then.
-PodKinds::Changes Snapshot::change_kinds(const Change& change, const NodeInfo* after) {
-  const bool is_next = change.kind == Change::Kind::came && kinds_counted_ == change.index;
-  if (!pod_kinds_ || (change.index >= kinds_counted_ && !is_next)) return {};
-  if (change.kind != Change::Kind::replaced) kinds_counted_ = change.index + (is_next ? 1 : 0);
-  return pod_kinds_->change(change.index, change.before.get(), after);
+PodKinds::Changes Snapshot::change_kinds(std::size_t index, ObjectChange::Kind kind, const NodeInfo* before,
+                                         const NodeInfo* after) {
+  const bool is_next = kind == ObjectChange::Kind::came && kinds_counted_ == index;
+  if (!pod_kinds_ || (index >= kinds_counted_ && !is_next)) return {};
+  if (kind != ObjectChange::Kind::replaced) kinds_counted_ = index + (is_next ? 1 : 0);
+  return pod_kinds_->change(index, before, after);
 }
 
 bool Snapshot::prepare(const Needs& needs, std::size_t most) {
@@ -66,38 +67,35 @@ bool Snapshot::prepare(const Needs& needs, std::size_t most) {
   return false;
 }
 
-std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
-  const NodeInfo* after = change.kind == Change::Kind::went ? nullptr : nodes_[change.index].get();
-  change.is_object = change.kind != Change::Kind::replaced || change.before->node != after->node;
-  change.pods = change_kinds(change, after);
-  if (change.is_object) {
-    object_changes_.push_back({change.index, change.kind});
-    ++object_changes_made_;
-    if (object_changes_.size() > changes_kept()) object_changes_.pop_front();
+std::shared_ptr<const NodeInfo> Snapshot::note(std::size_t index, std::shared_ptr<const NodeInfo> before,
+                                               ObjectChange::Kind kind) {
+  const NodeInfo* after = kind == ObjectChange::Kind::went ? nullptr : nodes_[index].get();
+  const bool is_object = kind != ObjectChange::Kind::replaced || before->node != after->node;
+  const std::size_t kept = changes_kept();
+  const std::int64_t changes_made = changed_.made();
+  const std::int64_t pod_changes_made = pod_changes_.made();
+  for (PodKinds::Change& each : change_kinds(index, kind, before.get(), after)) pod_changes_.add(std::move(each), kept);
+  changed_.add(static_cast<std::uint32_t>(index), kept);
+  if (is_object) {
+    object_changes_.add({index, kind, std::move(before), changes_made, pod_changes_made}, kept);
+    ++with_before_;
   }
-  note_changed(change.index);
-  std::shared_ptr<const NodeInfo> unused;
-  if (!change.is_object) unused = std::move(change.before);
-  changes_.push_back(std::move(change));
-  ++changes_made_;
-  while (changes_.size() > changes_kept()) changes_.pop_front();
-  return unused;
+  drop_old_states();
+  return before;
 }
 
-void Snapshot::note_changed(std::size_t index) {
-  if (changed_.size() >= 2 * changes_kept()) {
-    changed_.erase(changed_.begin(), changed_.end() - static_cast<std::ptrdiff_t>(changes_kept() - 1));
+// Nobody can follow from before them any more.
+void Snapshot::drop_old_states() {
+  while (with_before_ > 0 && !changed_.reaches(object_changes_.nth_last(with_before_).changes_made)) {
+    object_changes_.nth_last(with_before_--).before = nullptr;
   }
-  changed_.push_back(static_cast<std::uint32_t>(index));
 }
 
-// Whoever follows the log finds itself too far behind.
-void Snapshot::begin_log() {
-  changes_.clear();
-  changed_.clear();
-  ++changes_made_;
-  object_changes_.clear();
-  ++object_changes_made_;
+void Snapshot::begin_logs() {
+  changed_.forget();
+  pod_changes_.forget();
+  object_changes_.forget();
+  with_before_ = 0;
 }
 
 // A node that is not there yet; `number`: its own in the cache.
@@ -110,7 +108,7 @@ void Snapshot::add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> 
   if (numbers_.find(node->name(), is_number) == KeyIndex::kNone) numbers_.insert(node->name(), number);
   if (columns_) columns_->add_last(*node);
   nodes_.push_back(std::move(node));
-  note({index, nullptr, Change::Kind::came, true, {}});
+  note(index, nullptr, ObjectChange::Kind::came);
 }
 
 // The last node moves to its index.
@@ -123,11 +121,11 @@ void Snapshot::take(std::size_t index) {
   if (index < end) {
     index_by_number_[number_of(last->name())] = index;
     if (columns_) columns_->set(index, *nodes_[index], *last);
-    note({index, std::exchange(nodes_[index], last), Change::Kind::replaced, true, {}});
+    note(index, std::exchange(nodes_[index], last), ObjectChange::Kind::replaced);
   }
   if (columns_) columns_->take_last(*last);
   nodes_.pop_back();
-  note({end, std::move(last), Change::Kind::went, true, {}});
+  note(end, std::move(last), ObjectChange::Kind::went);
 }
 
 }  // namespace berth

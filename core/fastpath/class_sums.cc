@@ -38,21 +38,16 @@ void ClassSums::begin(const Snapshot& snapshot) {
   }
 }
 
-void ClassSums::follow(const Snapshot::Change& change, const Node& node, const Snapshot& snapshot) {
-  for (const PodKinds::Change& each : change.pods) {
-    if (counts_kind(each, snapshot)) add_pods(change.index, node, *each.pod, each.pods);
-  }
+void ClassSums::add_node(const Node& node, std::int64_t times) {
+  for (SummingPlugin* plugin : active_) plugin->sum_node(state_, pod_, node, times);
 }
 
 void ClassSums::add_whole(std::size_t index, const NodeInfo& node, std::int64_t times) {
-  const auto add_node = [&] {
-    for (SummingPlugin* plugin : active_) plugin->sum_node(state_, pod_, *node.node, times);
-  };
-  if (times > 0) add_node();
+  if (times > 0) add_node(*node.node, times);
   for (const auto& other : node.pods) {
     if (counts_pod(*other)) add_pods(index, *node.node, *other, times);
   }
-  if (times < 0) add_node();
+  if (times < 0) add_node(*node.node, times);
 }
 
 bool ClassSums::counts_pod(const Pod& other) {

@@ -27,9 +27,15 @@ class ClassSums {
 
   // The plugins that have anything to count. While there are none the following need not be called.
   const std::vector<SummingPlugin*>& active() const { return active_; }
-  // The pods that came to a node, which had this object, and went, with one change.
-  void follow(const Snapshot::Change& change, const Node& node, const Snapshot& snapshot);
-  // A node with its pods came (1), or went (-1).
+  // True for most changes: the pods do not count.
+  bool is_out(const PodKinds::Change& change) const { return verdicts_.is_out(change.kind, change.serial); }
+  // Pods of a kind that came to a node, which had this object, or left it.
+  void follow(const PodKinds::Change& change, const Node& node, const Snapshot& snapshot) {
+    if (counts_kind(change, snapshot)) add_pods(change.index, node, *change.pod, change.pods);
+  }
+  // A node came (1), or went (-1), without pods that count.
+  void add_node(const Node& node, std::int64_t times);
+  // The same with its pods.
   void add_whole(std::size_t index, const NodeInfo& node, std::int64_t times);
 
   const IndexSet& touched() const { return touched_; }  // pods that count are, or were, there

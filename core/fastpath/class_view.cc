@@ -1,6 +1,7 @@
 #include "core/fastpath/class_view.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -40,28 +41,33 @@ bool ClassView::is_of(const Framework& framework, const Pod& pod, const Equivale
   return &framework == &framework_ && keys == keys_ && is_same_class(pod, pod_, with_labels);
 }
 
+// False: what happened cannot be followed change by change.
+bool ClassView::holds(const Snapshot& snapshot) const {
+  const auto& objects = snapshot.object_changes();
+  if (!begun_ || !snapshot.changed().reaches(changes_made_) || !objects.reaches(object_changes_made_)) return false;
+  if (!sums_.active().empty() && !snapshot.pod_changes().reaches(pod_changes_made_)) return false;
+  if (!sums_.hold(snapshot)) return false;
+  if (!snapshot.has_images()) return true;
+  // The spread of an image depends on the number of nodes.
+  const auto missed = objects.since(object_changes_made_);
+  return std::all_of(missed.begin(), missed.end(),
+                     [](const auto& each) { return each.kind == Snapshot::ObjectChange::Kind::replaced; });
+}
+
 std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   if (undeclared_.all) return declined::kNothingDeclared;
-  const auto& changes = snapshot.changes();
-  const auto behind = snapshot.changes_made() - changes_made_;
-  bool holds = begun_ && behind <= static_cast<std::int64_t>(changes.size()) && sums_.hold(snapshot);
-  if (holds && behind > 0 && snapshot.has_images()) {
-    // The spread of an image depends on the number of nodes.
-    holds = std::all_of(changes.end() - behind, changes.end(),
-                        [](const auto& each) { return each.kind == Snapshot::Change::Kind::replaced; });
-  }
   scratch_.tracked.clear();
-  holds = holds && note_tracked_changes(snapshot) && follow_object_answers(snapshot);
-  if (!holds) {
+  if (!holds(snapshot) || !note_tracked_changes(snapshot) || !follow_object_answers(snapshot)) {
     pod_ = pod;  // the objects of the previous one may have changed
     if (keys_.empty()) pod_.shape = {};
     begun_ = begin(snapshot);
-  } else if (behind > 0 || !scratch_.tracked.empty()) {
+  } else if (changes_made_ != snapshot.changed().made() || !scratch_.tracked.empty()) {
     why_not_begun_ = declined::kBroke;
     begun_ = catch_up(snapshot);
   }
-  changes_made_ = snapshot.changes_made();
-  object_changes_made_ = snapshot.object_changes_made();
+  changes_made_ = snapshot.changed().made();
+  pod_changes_made_ = snapshot.pod_changes().made();
+  object_changes_made_ = snapshot.object_changes().made();
   return begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
 }
 
@@ -185,84 +191,90 @@ bool ClassView::regroup(const Snapshot& snapshot) {
   return judge(Rows::all(snapshot), snapshot);
 }
 
-// A node whose object changed loses, with the first such change, all that it had just before, and gains all that it has
-// now in the end. Otherwise the pods that came and went are summed, before the first change with the node's old object.
-void ClassView::note_object_changes(const Snapshot& snapshot) {
-  std::vector<std::uint8_t>& flags = scratch_.flags;
-  scratch_.old_objects.clear();
-  const auto& changes = snapshot.changes();
-  for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
-    if (!change->is_object) continue;
-    if (change->index >= flags.size()) flags.resize(change->index + 1, 0);
-    flags[change->index] |= UpdateScratch::kObject;
-    scratch_.old_objects.try_emplace(change->index, change->before == nullptr ? nullptr : change->before->node.get());
-  }
-}
-
-void ClassView::follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot) {
-  std::uint8_t& flags = scratch_.flags[change.index];
-  if ((flags & UpdateScratch::kChanged) == 0) {
-    flags |= UpdateScratch::kChanged;
-    scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
-  }
-  if ((flags & UpdateScratch::kGone) != 0 || sums_.active().empty()) return;
-  if (change.is_object) {
-    flags |= UpdateScratch::kGone;
-    return sums_.add_whole(change.index, *change.before, -1);
-  }
-  const bool is_old = (flags & UpdateScratch::kObject) != 0;
-  const Node& node = is_old ? *scratch_.old_objects.at(change.index) : *snapshot.nodes()[change.index]->node;
-  sums_.follow(change, node, snapshot);
-}
-
-// A node came as the last one, or the last one went.
-void ClassView::follow_last(const Snapshot::Change& change) {
-  std::vector<std::uint8_t>& flags = scratch_.flags;
-  const bool came = change.kind == Snapshot::Change::Kind::came;
-  if (change.index >= flags.size()) flags.resize(change.index + 1, 0);
-  if (came) {
-    scratch_.changed.push_back(static_cast<Ranks::Index>(change.index));
-    flags[change.index] = UpdateScratch::kChanged | UpdateScratch::kObject | UpdateScratch::kGone;
-  } else {
-    const std::uint8_t had = std::exchange(flags[change.index], std::uint8_t{0});
-    if ((had & UpdateScratch::kChanged) != 0) std::erase(scratch_.changed, static_cast<Ranks::Index>(change.index));
-    if ((had & UpdateScratch::kGone) == 0 && !sums_.active().empty()) sums_.add_whole(change.index, *change.before, -1);
-  }
-  const std::size_t nodes = came ? change.index + 1 : change.index;
-  ranks_.resize(nodes);
-  if (tells_why_) rejected_.resize(nodes);
-  with_nominated_.erase(change.index);
-}
-
 bool ClassView::catch_up(const Snapshot& snapshot) {
-  const auto& changes = snapshot.changes();
-  std::vector<Ranks::Index>& changed = scratch_.changed;
-  std::vector<std::uint8_t>& flags = scratch_.flags;
-  changed.clear();
-  if (flags.size() < ranks_.size()) flags.resize(ranks_.size(), 0);
-  const std::int64_t behind = snapshot.changes_made() - changes_made_;
-  if (object_changes_made_ == snapshot.object_changes_made()) {
-    for (auto change = changes.end() - behind; change != changes.end() && !sums_.active().empty(); ++change) {
-      sums_.follow(*change, *snapshot.nodes()[change->index]->node, snapshot);
-    }
-    // To judge a node twice does no harm.
-    return judge_changed(snapshot.last_changed(static_cast<std::size_t>(behind)), snapshot);
+  const auto indices = snapshot.changed().since(changes_made_);
+  std::vector<std::uint32_t>& first_change_of = scratch_.first_change_of;
+  if (first_change_of.size() < snapshot.nodes().size()) first_change_of.resize(snapshot.nodes().size());
+  if (object_changes_made_ == snapshot.object_changes().made()) {
+    if (!sums_.active().empty()) follow_pods(snapshot);
+    return judge_changed(indices, snapshot);  // to judge a node twice does no harm
   }
-  note_object_changes(snapshot);
-  for (auto change = changes.end() - behind; change != changes.end(); ++change) {
-    if (change->kind == Snapshot::Change::Kind::replaced) {
-      follow_replaced(*change, snapshot);
-    } else {
-      follow_last(*change);
-    }
+  follow_objects(snapshot);
+  if (ranks_.size() != snapshot.nodes().size()) {
+    ranks_.resize(snapshot.nodes().size());
+    if (tells_why_) rejected_.resize(snapshot.nodes().size());
   }
-  for (const Ranks::Index index : changed) {
-    const bool whole = (flags[index] & UpdateScratch::kObject) != 0;
-    if (whole && !sums_.active().empty()) sums_.add_whole(index, *snapshot.nodes()[index], 1);
-  }
-  const bool judged = judge_changed(changed, snapshot);
-  for (auto change = changes.end() - behind; change != changes.end(); ++change) flags[change->index] = 0;
+  scratch_.changed.clear();
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(scratch_.changed),
+               [&snapshot](Ranks::Index index) { return index < snapshot.nodes().size(); });
+  const bool judged = judge_changed(scratch_.changed, snapshot);
+  for (const auto* each : scratch_.first_changes) first_change_of[each->index] = 0;
   return judged;
+}
+
+// Notes which nodes' objects changed, and sums what came and went.
+void ClassView::follow_objects(const Snapshot& snapshot) {
+  std::vector<const Snapshot::ObjectChange*>& firsts = scratch_.first_changes;
+  firsts.clear();
+  for (const Snapshot::ObjectChange& change : snapshot.object_changes().since(object_changes_made_)) {
+    if (change.kind == Snapshot::ObjectChange::Kind::went) with_nominated_.erase(change.index);
+    if (change.index >= scratch_.first_change_of.size()) scratch_.first_change_of.resize(change.index + 1);
+    std::uint32_t& first = scratch_.first_change_of[change.index];
+    if (first != 0) continue;
+    firsts.push_back(&change);
+    first = static_cast<std::uint32_t>(firsts.size());
+  }
+  if (sums_.active().empty()) return;
+  follow_pods(snapshot);
+  sum_objects(snapshot);
+}
+
+// Pods that came or went before the first change of their node's object are summed with the old object, the later ones
+// by sum_objects().
+void ClassView::follow_pods(const Snapshot& snapshot) {
+  scratch_.later_pods.clear();
+  const bool any_object = object_changes_made_ != snapshot.object_changes().made();
+  std::int64_t made = pod_changes_made_;
+  for (const PodKinds::Change& change : snapshot.pod_changes().since(pod_changes_made_)) {
+    const std::int64_t before = made++;
+    if (sums_.is_out(change)) continue;
+    const std::uint32_t first = any_object ? scratch_.first_change_of[change.index] : 0;
+    if (first == 0) {
+      sums_.follow(change, *snapshot.nodes()[change.index]->node, snapshot);
+      continue;
+    }
+    const Snapshot::ObjectChange& object = *scratch_.first_changes[first - 1];
+    if (before < object.pod_changes_made) {
+      sums_.follow(change, *object.before->node, snapshot);
+    } else {
+      scratch_.later_pods.push_back(&change);
+    }
+  }
+}
+
+// A node whose object changed loses what it had just before the first such change, and gets what it has now. Of most
+// nodes that is the node itself, and the pods that came since: no pod that counts was there.
+void ClassView::sum_objects(const Snapshot& snapshot) {
+  std::vector<const Snapshot::ObjectChange*>& firsts = scratch_.first_changes;
+  const auto whole = std::partition(firsts.begin(), firsts.end(), [this](const auto* each) {
+    return each->before != nullptr && !sums_.touched().contains(each->index);
+  });
+  const auto is_there = [&snapshot](const auto* each) { return each->index < snapshot.nodes().size(); };
+  for (auto each = whole; each != firsts.end(); ++each) {
+    scratch_.first_change_of[(*each)->index] = UpdateScratch::kWhole;
+    if ((*each)->before != nullptr) sums_.add_whole((*each)->index, *(*each)->before, -1);
+  }
+  for (auto each = firsts.begin(); each != whole; ++each) {
+    sums_.add_node(*(*each)->before->node, -1);
+    if (is_there(*each)) sums_.add_node(*snapshot.nodes()[(*each)->index]->node, 1);
+  }
+  for (const PodKinds::Change* change : scratch_.later_pods) {
+    if (scratch_.first_change_of[change->index] == UpdateScratch::kWhole || !is_there(change)) continue;
+    sums_.follow(*change, *snapshot.nodes()[change->index]->node, snapshot);
+  }
+  for (auto each = whole; each != firsts.end(); ++each) {
+    if (is_there(*each)) sums_.add_whole((*each)->index, *snapshot.nodes()[(*each)->index], 1);
+  }
 }
 
 // Judges these nodes again, and those that plugins follow.

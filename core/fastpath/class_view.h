@@ -128,15 +128,16 @@ class ClassView {
     std::int32_t was_same = 0;
   };
   bool note_tracked_changes(const Snapshot& snapshot);
-  void follow_last(const Snapshot::Change& change);
   bool begin(const Snapshot& snapshot);
   bool ask_class(const Snapshot& snapshot);
   bool take_object_answers(const Snapshot& snapshot);
   bool follow_object_answers(const Snapshot& snapshot);
   bool note_shape();
-  void note_object_changes(const Snapshot& snapshot);
-  void follow_replaced(const Snapshot::Change& change, const Snapshot& snapshot);
+  bool holds(const Snapshot& snapshot) const;
   bool catch_up(const Snapshot& snapshot);
+  void follow_objects(const Snapshot& snapshot);
+  void follow_pods(const Snapshot& snapshot);
+  void sum_objects(const Snapshot& snapshot);
   bool judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
   template <class Entry>
@@ -194,7 +195,9 @@ class ClassView {
     Status status;
   };
   std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by index
+  // Of the snapshot's logs, what the view has followed.
   std::int64_t changes_made_ = 0;
+  std::int64_t pod_changes_made_ = 0;
   std::int64_t object_changes_made_ = 0;
 };
 

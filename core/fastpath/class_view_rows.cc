@@ -158,10 +158,10 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
   if (!rows.are_all()) {
     // A node in a group stays there while nothing changes that tells groups apart: neither its object nor pods that
     // count.
-    const std::uint8_t* const flags = scratch_.flags.data();
+    const std::uint32_t* const first_changes = scratch_.first_change_of.data();
     const auto keeps = [&](Ranks::Index index) {
       if (one_group_) return true;
-      return groups_by_object_ && (flags[index] & UpdateScratch::kObject) == 0 && !sums_.touched().contains(index);
+      return groups_by_object_ && first_changes[index] == 0 && !sums_.touched().contains(index);
     };
     ranks_.rescore(rows.indices(), scratch_.ranks, keeps, scratch_.other_rows);
     for (const std::size_t row : scratch_.other_rows) {

@@ -19,6 +19,10 @@ class KindVerdicts {
     if (verdict.serial != serial) verdict = {serial, ask()};
     return verdict.counts;
   }
+  // True when it was asked for, and they do not.
+  bool is_out(PodKinds::Number number, std::uint32_t serial) const {
+    return number < verdicts_.size() && verdicts_[number].serial == serial && !verdicts_[number].counts;
+  }
   std::size_t bytes() const { return verdicts_.capacity() * sizeof(Verdict); }
 
  private:

@@ -38,12 +38,12 @@ void note_all(ObjectAnswer& answer) {
 // Updates the answers by `ask_one` for objects that changed, or by `ask_all`. False: the plugin failed.
 template <class AskOne, class AskAll>
 bool follow(ObjectAnswer& answer, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all) {
-  const std::int64_t behind = snapshot.object_changes_made() - answer.object_changes_made;
-  if (behind == 0) return true;
   const auto& changes = snapshot.object_changes();
-  bool holds = answer.object_changes_made >= 0 && behind <= static_cast<std::int64_t>(changes.size());
-  for (auto change = changes.end() - (holds ? behind : 0); holds && change != changes.end(); ++change) {
-    using Kind = Snapshot::Change::Kind;
+  if (changes.made() == answer.object_changes_made) return true;
+  bool holds = answer.object_changes_made >= 0 && changes.reaches(answer.object_changes_made);
+  const auto missed = holds ? changes.since(answer.object_changes_made) : changes.last(0);
+  for (auto change = missed.begin(); holds && change != missed.end(); ++change) {
+    using Kind = Snapshot::ObjectChange::Kind;
     if (change->kind == Kind::went) resize(answer, change->index);
     if (change->kind == Kind::came) resize(answer, change->index + 1);
     if (change->kind == Kind::went || change->index >= snapshot.nodes().size()) continue;
@@ -59,7 +59,7 @@ bool follow(ObjectAnswer& answer, const Snapshot& snapshot, AskOne ask_one, AskA
     }
     note_all(answer);
   }
-  answer.object_changes_made = snapshot.object_changes_made();
+  answer.object_changes_made = changes.made();
   return true;
 }
 

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "core/cache/cache.h"
 #include "core/fastpath/ranks.h"
 #include "core/fastpath/ranks_draw.h"
 #include "core/fastpath/undeclared.h"
@@ -22,14 +22,13 @@ void make_room(std::vector<T>& elements, std::size_t count) {
 // Of an update.
 struct UpdateScratch {
   std::vector<Ranks::Index> changed;
-  // What the changes that a view catches up with were, by index: all 0 between calls.
-  std::vector<std::uint8_t> flags;
-  static constexpr std::uint8_t kChanged = 1;
-  static constexpr std::uint8_t kObject = 2;  // of the node's object, or another node came
-  static constexpr std::uint8_t kGone = 4;    // what was on the node is in no sum any more, what is there now not yet
-  std::vector<std::size_t> tracked;           // indices
-  // By index, of nodes whose object changed: the object before the first of these changes; null: there was no node.
-  std::unordered_map<std::size_t, const Node*> old_objects;
+  std::vector<std::size_t> tracked;  // indices
+  // Nodes whose object changed, or that came or went: the first such change of each.
+  std::vector<const Snapshot::ObjectChange*> first_changes;
+  // By index: the place of the node in first_changes, from 1; all 0 between calls.
+  std::vector<std::uint32_t> first_change_of;
+  static constexpr std::uint32_t kWhole = static_cast<std::uint32_t>(-1);  // the same, when its pods are summed again
+  std::vector<const PodKinds::Change*> later_pods;
   // By row of a batch; but for `rejects` and `own` there may be more elements than rows:
   Rows::Copies copies;
   std::vector<std::uint8_t> rejects;

@@ -272,22 +272,21 @@ TEST(Snapshot, TellsWhichNodesWereReplacedAndWhereTheyWent) {
   for (const char* name : {"n0", "n1", "n2"}) cache.set_node(share(make_node(name)));
   Snapshot snapshot;
   cache.update_snapshot(snapshot);
-  const std::int64_t before = snapshot.changes_made();
+  const std::int64_t before = snapshot.changed().made();
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
   cache.update_snapshot(snapshot);
-  ASSERT_EQ(snapshot.changes_made(), before + 1);
-  EXPECT_EQ(snapshot.changes().back().index, snapshot.index_of("n1"));
-  EXPECT_FALSE(snapshot.changes().back().is_object);
-  EXPECT_EQ(snapshot.changes().back().before, nullptr) << "a state that nobody reads takes memory";
+  ASSERT_EQ(snapshot.changed().made(), before + 1);
+  EXPECT_EQ(snapshot.changed().last(1).front(), snapshot.index_of("n1"));
+  EXPECT_EQ(snapshot.object_changes().size(), 0u) << "a state that nobody reads takes memory";
   EXPECT_EQ(snapshot.nodes()[1]->requested.milli_cpu, 1000);
   cache.update_snapshot(snapshot);
-  EXPECT_EQ(snapshot.changes_made(), before + 1) << "nothing changed";
+  EXPECT_EQ(snapshot.changed().made(), before + 1) << "nothing changed";
 
   cache.remove_node("n0");
   cache.set_node(share(make_node("n3")));
   cache.update_snapshot(snapshot);
-  EXPECT_GT(snapshot.changes_made(), before + 1);
-  EXPECT_TRUE(snapshot.changes().empty()) << "the nodes are numbered afresh: nobody can follow by index";
+  EXPECT_GT(snapshot.changed().made(), before + 1);
+  EXPECT_EQ(snapshot.changed().size(), 0u) << "the nodes are numbered afresh: nobody can follow by index";
 }
 
 // How many changes a snapshot of so many nodes keeps, of more than it would.
@@ -298,11 +297,8 @@ std::size_t changes_kept(int nodes) {
   for (int i = 0; i < std::min(nodes / 2, 4096) + 100; ++i) {
     cache.charge("n0", "gone/" + std::to_string(i), {});
     cache.update_snapshot(snapshot);
-    const auto indices = snapshot.last_changed(snapshot.changes().size());
-    EXPECT_TRUE(std::equal(snapshot.changes().begin(), snapshot.changes().end(), indices.begin(), indices.end(),
-                           [](const auto& change, std::uint32_t index) { return change.index == index; }));
   }
-  return snapshot.changes().size();
+  return snapshot.changed().size();
 }
 
 TEST(Snapshot, KeepsChangesForHalfOfItsNodes) {
@@ -317,17 +313,57 @@ TEST(Snapshot, TellsWhichChangesAreOfNodesTheirObjects) {
   for (int i = 0; i < 200; ++i) cache.set_node(share(make_node("n" + std::to_string(i))));
   Snapshot snapshot;
   cache.update_snapshot(snapshot);
-  const std::int64_t before = snapshot.object_changes_made();
+  const std::int64_t before = snapshot.object_changes().made();
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
   cache.update_snapshot(snapshot);
-  EXPECT_EQ(snapshot.object_changes_made(), before) << "a pod is no news of its node";
+  EXPECT_EQ(snapshot.object_changes().made(), before) << "a pod is no news of its node";
   cache.set_node(share(make_node("n2", "7")));
   cache.update_snapshot(snapshot);
-  ASSERT_EQ(snapshot.object_changes_made(), before + 1);
-  EXPECT_EQ(snapshot.object_changes().back().index, snapshot.index_of("n2"));
+  ASSERT_EQ(snapshot.object_changes().made(), before + 1);
+  EXPECT_EQ(snapshot.object_changes().last(1).front().index, snapshot.index_of("n2"));
   cache.remove_node("n3");
   cache.update_snapshot(snapshot);
-  EXPECT_EQ(snapshot.object_changes_made(), before + 3) << "the last node took its index, and the last index went";
+  EXPECT_EQ(snapshot.object_changes().made(), before + 3) << "the last node took its index, and the last index went";
+}
+
+TEST(Snapshot, KeepsANodesStateBeforeItsObjectChangedForAsLongAsChangesAreKept) {
+  Cache cache;
+  for (int i = 0; i < 8; ++i) cache.set_node(share(make_node("n" + std::to_string(i))));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const std::weak_ptr<const NodeInfo> before = snapshot.nodes()[snapshot.index_of("n2")];
+  cache.set_node(share(make_node("n2", "7")));
+  cache.update_snapshot(snapshot);
+  for (std::size_t i = 1; i < snapshot.changes_kept(); ++i) {
+    cache.charge("n0", "gone/" + std::to_string(i), {});
+    cache.update_snapshot(snapshot);
+  }
+  EXPECT_EQ(snapshot.object_changes().last(1).front().before, before.lock());
+  EXPECT_FALSE(before.expired());
+  cache.charge("n0", "gone/last", {});
+  cache.update_snapshot(snapshot);
+  EXPECT_TRUE(before.expired()) << "nobody can follow from before the change";
+  EXPECT_EQ(snapshot.object_changes().last(1).front().index, snapshot.index_of("n2")) << "the change itself is kept";
+}
+
+TEST(Recent, KeepsTheLastElementsAndCountsAll) {
+  Recent<int> recent;
+  for (int i = 0; i < 100; ++i) {
+    recent.add(i, 7);
+    const std::size_t kept = std::min<std::size_t>(static_cast<std::size_t>(i) + 1, 7);
+    ASSERT_EQ(recent.size(), kept);
+    ASSERT_EQ(recent.made(), i + 1);
+    ASSERT_EQ(recent.last(kept).front(), i + 1 - static_cast<int>(kept));
+    ASSERT_EQ(recent.since(i).size(), 1u);
+    ASSERT_EQ(recent.since(i).front(), i);
+    ASSERT_TRUE(recent.reaches(recent.made() - static_cast<std::int64_t>(kept)));
+    ASSERT_FALSE(recent.reaches(recent.made() - static_cast<std::int64_t>(kept) - 1));
+  }
+  recent.add(100, 3);
+  EXPECT_EQ(recent.size(), 3u) << "fewer are wanted now";
+  recent.forget();
+  EXPECT_EQ(recent.size(), 0u);
+  EXPECT_FALSE(recent.reaches(101)) << "who had read all has missed something";
 }
 
 TEST(Snapshot, CountsPodsWithAffinity) {

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-using Kind = Snapshot::Change::Kind;
+using Kind = Snapshot::ObjectChange::Kind;
 
 Resources resources_of(const std::string& cpu) { return to_resources(resources({{"cpu", cpu}})); }
 
@@ -32,8 +32,7 @@ class CacheOrder : public ::testing::Test {
   void fill(int nodes) {
     for (int i = 0; i < nodes; ++i) add("n" + std::to_string(i), static_cast<std::uint64_t>(i % 3));
     cache.update_snapshot(snapshot);
-    seen = snapshot.nodes();
-    changes_seen = snapshot.changes_made();
+    note_seen();
   }
   std::vector<std::string> order() const {
     std::vector<std::string> all;
@@ -51,44 +50,56 @@ class CacheOrder : public ::testing::Test {
   // What the changes make of the nodes that were seen last, and how many of a kind there were.
   std::map<Kind, int> follow() {
     std::map<Kind, int> kinds;
-    const auto& changes = snapshot.changes();
-    numbered_anew = snapshot.changes_made() - changes_seen > static_cast<std::int64_t>(changes.size());
+    numbered_anew = !snapshot.changed().reaches(changes_seen);
     if (numbered_anew) seen = std::vector<std::shared_ptr<const NodeInfo>>(snapshot.nodes().size());
-    for (auto each = changes.end() - (numbered_anew ? 0 : snapshot.changes_made() - changes_seen);
-         each != changes.end(); ++each) {
-      ++kinds[each->kind];
-      switch (each->kind) {
-        case Kind::replaced:
-          if (!each->is_object) {
-            EXPECT_EQ(each->before, nullptr);
-          } else if (seen[each->index] != nullptr) {
-            EXPECT_EQ(each->before, seen[each->index]);
-          }
-          seen[each->index] = nullptr;
-          break;
-        case Kind::came:
-          EXPECT_EQ(each->index, seen.size());
-          seen.emplace_back();
-          break;
-        case Kind::went:
-          EXPECT_EQ(each->index, seen.size() - 1);
-          EXPECT_EQ(seen.back() == nullptr ? each->before : seen.back(), each->before);
-          seen.pop_back();
-          break;
+    const auto objects =
+        snapshot.object_changes().since(numbered_anew ? snapshot.object_changes().made() : objects_seen);
+    const auto indices = snapshot.changed().since(numbered_anew ? snapshot.changed().made() : changes_seen);
+    auto object = objects.begin();
+    std::int64_t made = changes_seen;
+    for (const std::uint32_t index : indices) {
+      if (object == objects.end() || object->changes_made != made++) {
+        ++kinds[Kind::replaced];
+        seen[index] = nullptr;
+      } else {
+        EXPECT_EQ(object->index, index);
+        follow_object(*object++, kinds);
       }
     }
+    EXPECT_EQ(object, objects.end());
     EXPECT_EQ(seen.size(), snapshot.nodes().size());
     for (std::size_t index = 0; index < seen.size(); ++index) {
       if (seen[index] != nullptr) {
         EXPECT_EQ(seen[index], snapshot.nodes()[index]) << index;
       }
     }
-    const std::span<const std::uint32_t> indices = snapshot.last_changed(changes.size());
-    EXPECT_TRUE(std::equal(changes.begin(), changes.end(), indices.begin(), indices.end(),
-                           [](const auto& change, std::uint32_t index) { return change.index == index; }));
-    seen = snapshot.nodes();
-    changes_seen = snapshot.changes_made();
+    note_seen();
     return kinds;
+  }
+  void follow_object(const Snapshot::ObjectChange& change, std::map<Kind, int>& kinds) {
+    ++kinds[change.kind];
+    switch (change.kind) {
+      case Kind::replaced:
+        if (seen[change.index] != nullptr) {
+          EXPECT_EQ(change.before, seen[change.index]);
+        }
+        seen[change.index] = nullptr;
+        break;
+      case Kind::came:
+        EXPECT_EQ(change.index, seen.size());
+        seen.emplace_back();
+        break;
+      case Kind::went:
+        EXPECT_EQ(change.index, seen.size() - 1);
+        EXPECT_EQ(seen.back() == nullptr ? change.before : seen.back(), change.before);
+        seen.pop_back();
+        break;
+    }
+  }
+  void note_seen() {
+    seen = snapshot.nodes();
+    changes_seen = snapshot.changed().made();
+    objects_seen = snapshot.object_changes().made();
   }
   // Every node is where the snapshot says, in its last state, in the columns too.
   void check() {
@@ -118,6 +129,7 @@ class CacheOrder : public ::testing::Test {
   std::set<std::string> names;
   std::vector<std::shared_ptr<const NodeInfo>> seen;
   std::int64_t changes_seen = 0;
+  std::int64_t objects_seen = 0;
   bool numbered_anew = false;  // since then, as follow() found
 };
 

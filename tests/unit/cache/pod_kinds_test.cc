@@ -105,7 +105,7 @@ TEST(PodKinds, AChangeTellsWhatCameAndWhatLeftAlsoWhenItsKindIsGone) {
   cache.remove(first->uid());
   cache.confirm(share(pod_of("b", "db")), "n0");
   cache.update_snapshot(snapshot);
-  const PodKinds::Changes& changes = snapshot.changes().back().pods;
+  const auto changes = snapshot.pod_changes().last(snapshot.pod_changes().size());
   std::map<std::string, std::int32_t> by_app;
   for (const auto& each : changes) by_app[each.pod->metadata.labels.at("app")] = each.pods;
   EXPECT_EQ(by_app, (std::map<std::string, std::int32_t>{{"db", 1}, {"web", -1}}));

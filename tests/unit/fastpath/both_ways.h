@@ -345,8 +345,10 @@ class BothWays : public ::testing::Test, protected RandomFleet {
       if (is_there && random.chance(2, 3)) cache.remove_node(name);
       if (!is_there || random.chance(1, 3)) cache.set_node(share(node(name)));
     }
-    last_changes += std::count_if(handle.snapshot_of_test.changes().begin(), handle.snapshot_of_test.changes().end(),
-                                  [](const auto& each) { return each.kind == Snapshot::Change::Kind::went; });
+    const auto& objects = handle.snapshot_of_test.object_changes();
+    for (const auto& each : objects.last(objects.size())) {
+      last_changes += each.kind == Snapshot::ObjectChange::Kind::went ? 1 : 0;
+    }
   }
 
   // Nearly full: what comes next has to preempt, however few rounds are played.
