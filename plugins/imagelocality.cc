@@ -62,6 +62,10 @@ Result<std::unique_ptr<Plugin>> ImageLocality::make(const Json& args, Handle& ha
   return make_without_arguments<ImageLocality>(args, handle);
 }
 
+bool ImageLocality::tells_apart(const Pod& a, const Pod& b) const {
+  return handle_.snapshot().has_images() && images_of(a) != images_of(b);
+}
+
 Status ImageLocality::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
   const Snapshot& snapshot = handle_.snapshot();
   score = snapshot.has_images() ? score_of(images_of(pod), node, snapshot.nodes().size()) : 0;

@@ -15,6 +15,7 @@ class ImageLocality final : public ScorePlugin, public BatchScorePlugin {
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node_and_images; }
+  bool tells_apart(const Pod& a, const Pod& b) const override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                   std::int32_t* scores) override;

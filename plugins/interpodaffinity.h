@@ -52,6 +52,7 @@ class InterPodAffinity final : public PreFilterPlugin,
   bool counts_pod(CycleState& state, const Pod& pod, const Pod& other) const override;
   void sum_pods(CycleState& state, const Pod& pod, const Node& node, const Pod& other, std::int64_t pods,
                 Domains& domains) override;
+  bool has_traits(const CycleState& state, const Domains& domains) const override;
   void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
                   Traits& traits) const override;
   bool skips_filter(const CycleState& state, const Pod& pod) const override;

@@ -102,6 +102,11 @@ void InterPodAffinity::sum_pods(CycleState& state, const Pod& pod, const Node& n
   scores.for_each_key(watch);
 }
 
+bool InterPodAffinity::has_traits(const CycleState& state, const Domains& domains) const {
+  const std::set<std::string>& keys = state.read<Terms>()->keys;
+  return std::any_of(keys.begin(), keys.end(), [&domains](const std::string& key) { return domains.is_per_node(key); });
+}
+
 // What is counted in the domains that are this node's alone.
 void InterPodAffinity::add_traits(const CycleState& state, const Pod&, const NodeInfo& node, const Domains& domains,
                                   Traits& traits) const {

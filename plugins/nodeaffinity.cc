@@ -24,11 +24,15 @@ bool fits_own(const Pod& pod, const Node& node) {
          matches(*pod.affinity->required_node_affinity, labels, node.metadata.name);
 }
 
+bool is_of_names(const Requirement& field) {
+  return field.key == "metadata.name" && field.op == Requirement::Operator::in;
+}
+
 // The nodes that a term names by metadata.name; nullopt if it names none.
 std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
   std::optional<std::set<std::string>> names;
   for (const Requirement& field : term.match_fields) {
-    if (field.key != "metadata.name" || field.op != Requirement::Operator::in) continue;
+    if (!is_of_names(field)) continue;
     std::set<std::string> mine(field.values.begin(), field.values.end());
     if (names) {
       std::set<std::string> both;
@@ -129,6 +133,15 @@ bool NodeAffinity::tells_apart(const Pod& a, const Pod& b) const {
   return a.node_selector != b.node_selector ||
          a.affinity->required_node_affinity != b.affinity->required_node_affinity ||
          a.affinity->preferred_node_affinity != b.affinity->preferred_node_affinity;
+}
+
+bool NodeAffinity::names_nodes(const Pod& pod) const {
+  if (!pod.affinity->required_node_affinity) return false;
+  const auto& terms = pod.affinity->required_node_affinity->terms;
+  const auto names_some = [](const NodeSelectorTerm& term) {
+    return std::any_of(term.match_fields.begin(), term.match_fields.end(), is_of_names);
+  };
+  return !terms.empty() && std::all_of(terms.begin(), terms.end(), names_some);
 }
 
 bool NodeAffinity::filter_rows(CycleState&, const Pod& pod, const Snapshot& snapshot, const Rows& rows,

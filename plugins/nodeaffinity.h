@@ -35,6 +35,7 @@ class NodeAffinity final : public PreFilterPlugin,
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node_object; }
   bool tells_apart(const Pod& a, const Pod& b) const override;
+  bool names_nodes(const Pod& pod) const override;
   Json args() const override { return args_; }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;

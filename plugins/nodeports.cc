@@ -38,6 +38,8 @@ std::vector<EventWithHint> NodePorts::events_to_register() const {
           {{EventResource::node, kAdd, "NodeAdd"}, nullptr}};
 }
 
+bool NodePorts::tells_apart(const Pod& a, const Pod& b) const { return host_ports(a) != host_ports(b); }
+
 Status NodePorts::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
   auto requested = std::make_unique<RequestedPorts>();
   requested->ports = host_ports(pod);

@@ -15,6 +15,7 @@ class NodePorts final : public PreFilterPlugin, public FilterPlugin, public Admi
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node; }
+  bool tells_apart(const Pod& a, const Pod& b) const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;

@@ -17,6 +17,7 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin, public Scor
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node; }
+  bool tells_apart(const Pod& a, const Pod& b) const override { return !requests_same(a, b); }
   Json args() const override { return to_json(resources_); }
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;

@@ -31,6 +31,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node; }
+  bool tells_apart(const Pod& a, const Pod& b) const override { return !requests_same(a, b); }
   Json args() const override { return to_json(arguments_); }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;

@@ -135,7 +135,19 @@ BERTH_VECTORIZED void score_by_line(const Line& line, const FillColumns& columns
                      scores);
 }
 
+bool contain_same(const std::vector<Container>& a, const std::vector<Container>& b) {
+  return &a == &b || std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Container& x, const Container& y) {
+    return x.requests == y.requests && x.limits == y.limits && x.restart_always == y.restart_always;
+  });
+}
+
 }  // namespace
+
+bool requests_same(const Pod& a, const Pod& b) {
+  return a.spec->requests == b.spec->requests && a.spec->limits == b.spec->limits &&
+         a.spec->overhead == b.spec->overhead && contain_same(a.spec->containers, b.spec->containers) &&
+         contain_same(a.spec->init_containers, b.spec->init_containers);
+}
 
 ScoredResource::ScoredResource(std::string resource_name, std::int64_t resource_weight)
     : name(std::move(resource_name)), weight(resource_weight), amount(member_of(name)) {}

@@ -14,6 +14,11 @@
 
 namespace berth {
 
+struct Pod;
+
+// True when the pods ask for the same amounts, and their containers do.
+bool requests_same(const Pod& a, const Pod& b);
+
 struct ScoredResource {
   ScoredResource(std::string resource_name, std::int64_t resource_weight);
   std::string name;

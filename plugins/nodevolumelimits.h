@@ -21,6 +21,7 @@ class NodeVolumeLimits final : public PreFilterPlugin, public FilterPlugin, publ
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod& pod, Point) const override { return pod.volumes.empty() ? Reads::node : Reads::anything; }
+  bool tells_apart(const Pod& a, const Pod& b) const override { return !a.volumes.empty() || !b.volumes.empty(); }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;

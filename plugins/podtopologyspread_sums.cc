@@ -160,6 +160,16 @@ void PodTopologySpread::sum_pods(CycleState& state, const Pod& pod, const Node& 
   }
 }
 
+bool PodTopologySpread::has_traits(const CycleState& state, const Domains& domains) const {
+  const auto is_by_node = [&domains](const SpreadConstraint& each) { return domains.is_per_node(each.topology_key); };
+  const auto& hard = state.read<Spread>()->constraints;
+  const auto& soft = state.read<SpreadScore>()->constraints;
+  return std::any_of(hard.begin(), hard.end(), is_by_node) ||
+         std::any_of(soft.begin(), soft.end(), [&is_by_node](const SpreadConstraint& each) {
+           return each.topology_key == kHostnameLabel || is_by_node(each);
+         });
+}
+
 // The host name is counted by node, even where nodes share it.
 void PodTopologySpread::add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node,
                                    const Domains& domains, Traits& traits) const {

@@ -47,6 +47,7 @@ class VolumeBinding final : public PreFilterPlugin,
     const bool scores = point == Point::pre_score || point == Point::score;
     return scores || pod.volumes.empty() ? Reads::node : Reads::objects;
   }
+  bool tells_apart(const Pod& a, const Pod& b) const override { return !a.volumes.empty() || !b.volumes.empty(); }
   Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;

@@ -19,6 +19,7 @@ class VolumeRestrictions final : public PreFilterPlugin, public FilterPlugin, pu
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod& pod, Point) const override { return pod.volumes.empty() ? Reads::node : Reads::anything; }
+  bool tells_apart(const Pod& a, const Pod& b) const override { return !a.volumes.empty() || !b.volumes.empty(); }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) override;

@@ -77,6 +77,9 @@ const Nominator& nominator_of(const NodeQuery& query) {
 
 std::string_view why_unsuited(const NodeQuery& query) {
   if (!query.framework.has_filter() || !query.framework.has_score()) return declined::kNothingToJudge;
+  for (const auto& entry : query.framework.pre_filters()) {
+    if (entry.plugin->names_nodes(query.pod)) return declined::kPreFilter;
+  }
   const std::size_t nodes = query.snapshot.nodes().size();
   const int percentage = query.framework.completed().percentage_of_nodes_to_score;
   return feasible_nodes_to_find(percentage, nodes) == nodes ? std::string_view() : declined::kFewerNodes;

@@ -50,6 +50,15 @@ void ClassSums::add_whole(std::size_t index, const NodeInfo& node, std::int64_t 
   if (times < 0) add_node(*node.node, times);
 }
 
+bool ClassSums::have_traits() const {
+  return std::any_of(active_.begin(), active_.end(),
+                     [this](const SummingPlugin* plugin) { return plugin->has_traits(state_, domains_); });
+}
+
+void ClassSums::add_traits(const NodeInfo& node, Traits& traits) const {
+  for (const SummingPlugin* plugin : active_) plugin->add_traits(state_, pod_, node, domains_, traits);
+}
+
 bool ClassSums::counts_pod(const Pod& other) {
   return std::any_of(active_.begin(), active_.end(),
                      [&](const SummingPlugin* plugin) { return plugin->counts_pod(state_, pod_, other); });

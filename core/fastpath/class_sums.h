@@ -38,6 +38,9 @@ class ClassSums {
   // The same with its pods.
   void add_whole(std::size_t index, const NodeInfo& node, std::int64_t times);
 
+  // True when nodes may be told apart by more than the domains that they are in.
+  bool have_traits() const;
+  void add_traits(const NodeInfo& node, Traits& traits) const;
   const IndexSet& touched() const { return touched_; }  // pods that count are, or were, there
   std::size_t bytes() const { return verdicts_.bytes() + touched_.bytes(); }
 

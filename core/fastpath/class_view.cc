@@ -1,8 +1,6 @@
 #include "core/fastpath/class_view.h"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
 #include <utility>
 
 #include "core/api/pod.h"
@@ -19,9 +17,9 @@ ClassView::EquivalenceKeys ClassView::equivalence_keys_of(const Framework& frame
   return keys;
 }
 
-ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys, ObjectAnswers& answers,
+ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys, BaseViews& bases,
                      ViewScratch& scratch)
-    : framework_(framework), answers_(answers), scratch_(scratch), keys_(std::move(keys)), pod_(pod) {
+    : framework_(framework), bases_(bases), scratch_(scratch), keys_(std::move(keys)), pod_(pod) {
   if (keys_.empty()) pod_.shape = {};  // only what is tracked may depend on the manifest
   for (const auto& entry : framework_.filters()) {
     const auto key = keys_.find(entry.name);
@@ -44,178 +42,61 @@ bool ClassView::is_of(const Framework& framework, const Pod& pod, const Equivale
 // False: what happened cannot be followed change by change.
 bool ClassView::holds(const Snapshot& snapshot) const {
   const auto& objects = snapshot.object_changes();
-  if (!begun_ || !snapshot.changed().reaches(changes_made_) || !objects.reaches(object_changes_made_)) return false;
-  if (!sums_.active().empty() && !snapshot.pod_changes().reaches(pod_changes_made_)) return false;
-  if (!sums_.hold(snapshot)) return false;
-  if (!snapshot.has_images()) return true;
-  // The spread of an image depends on the number of nodes.
+  if (!sums_begun_ || !objects.reaches(object_changes_made_) || !sums_.hold(snapshot)) return false;
+  if (sums_.active().empty()) return true;
   const auto missed = objects.since(object_changes_made_);
-  return std::all_of(missed.begin(), missed.end(),
-                     [](const auto& each) { return each.kind == Snapshot::ObjectChange::Kind::replaced; });
+  const bool has_states = missed.empty() || snapshot.changed().reaches(missed.front().changes_made);
+  return has_states && snapshot.pod_changes().reaches(pod_changes_made_);
+}
+
+void ClassView::follow_sums(const Snapshot& snapshot, const Pod& pod) {
+  if (!holds(snapshot)) {
+    begin_sums(snapshot, pod);
+  } else if (object_changes_made_ != snapshot.object_changes().made()) {
+    follow_objects(snapshot);
+  } else if (!sums_.active().empty()) {
+    follow_pods(snapshot);
+  }
+  pod_changes_made_ = snapshot.pod_changes().made();
+  object_changes_made_ = snapshot.object_changes().made();
+}
+
+void ClassView::begin_sums(const Snapshot& snapshot, const Pod& pod) {
+  pod_ = pod;  // the objects of the previous one may have changed
+  if (keys_.empty()) pod_.shape = {};
+  state_ = CycleState();
+  with_nominated_.clear();
+  base_ = nullptr;
+  sums_.begin(snapshot);
+  sums_begun_ = true;
+}
+
+// The base view of nodes in these domains.
+void ClassView::take_base(const Snapshot& snapshot) {
+  const bool shares = keys_.empty() && !undeclared_.any() && !sums_.have_traits();
+  base_ = bases_.find_or_make({pod_, tracked_plugins_, undeclared_, domains_, shares ? nullptr : &sums_}, snapshot);
+  base_begun_ = 0;
 }
 
 std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   if (undeclared_.all) return declined::kNothingDeclared;
-  scratch_.tracked.clear();
-  if (!holds(snapshot) || !note_tracked_changes(snapshot) || !follow_object_answers(snapshot)) {
-    pod_ = pod;  // the objects of the previous one may have changed
-    if (keys_.empty()) pod_.shape = {};
-    begun_ = begin(snapshot);
-  } else if (changes_made_ != snapshot.changed().made() || !scratch_.tracked.empty()) {
-    why_not_begun_ = declined::kBroke;
-    begun_ = catch_up(snapshot);
-  }
-  changes_made_ = snapshot.changed().made();
-  pod_changes_made_ = snapshot.pod_changes().made();
-  object_changes_made_ = snapshot.object_changes().made();
-  return begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
-}
-
-bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
-  return std::all_of(framework_.filters().begin(), framework_.filters().end(), [&](const auto& entry) {
-    return !tracked_plugins_.test(entry.number) || entry.tracking->changed(state_, snapshot, scratch_.tracked);
-  });
-}
-
-// PreFilter and PreScore of plugins for which they depend on the class alone.
-bool ClassView::ask_class(const Snapshot& snapshot) {
-  state_ = CycleState();
-  for (const auto& entry : framework_.pre_filters()) {
-    if (sums(entry) || undeclared_.filter.test(entry.number)) continue;
-    PreFilterResult narrowed;
-    const Status status = entry.plugin->pre_filter(state_, pod_, snapshot, narrowed);
-    if (status.is_skip()) {
-      state_.skip_filter.set(entry.number);
-    } else if (!status.is_success() || narrowed.node_names) {
-      return fail(declined::kPreFilter);
-    }
-  }
-  // Counted only where the view goes on: otherwise PreFilter runs again, and is counted then.
-  for (const auto& entry : framework_.pre_filters()) {
-    if (sums(entry) || undeclared_.filter.test(entry.number) || state_.skip_filter.test(entry.number)) continue;
-    entry.count();
-  }
-  for (const auto& entry : framework_.pre_scores()) {
-    if (sums(entry) || undeclared_.own.test(entry.number)) continue;
-    const Status status = entry.plugin->pre_score(state_, pod_, {});
-    if (status.is_skip()) {
-      state_.skip_score.set(entry.number);
-    } else if (!status.is_success()) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// The answers of plugins that read nodes' objects alone are shared with other classes.
-bool ClassView::take_object_answers(const Snapshot& snapshot) {
-  auto kept = std::make_shared<Pod>(pod_);
-  kept->shape = {};
-  object_filters_.assign(framework_.filters().size(), {});
-  object_scores_.assign(framework_.scores().size(), {});
-  for (std::size_t place = 0; place < object_filters_.size(); ++place) {
-    const auto& entry = framework_.filters()[place];
-    if (!filters(entry) || entry.plugin->reads(pod_, Point::filter) != Reads::node_object) continue;
-    object_filters_[place].answer = answers_.of_filter(place, kept);
-  }
-  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
-    const auto& entry = framework_.scores()[place];
-    if (!scores(entry) || entry.plugin->reads(pod_, Point::score) != Reads::node_object) continue;
-    object_scores_[place].answer = answers_.of_score(place, kept);
-  }
-  // The first call takes note of what is the same for all nodes, the second one finds no difference.
-  follow_object_answers(snapshot);
-  return follow_object_answers(snapshot);
-}
-
-// False: a plugin failed, or what was the same for all nodes is so no longer, or the other way round.
-bool ClassView::follow_object_answers(const Snapshot& snapshot) {
-  bool holds = true;
-  const auto note = [&holds](OfObjects& of) {
-    holds = holds && of.was_uniform == of.answer->uniform && (!of.was_uniform || of.was_same == of.answer->same);
-    of.was_uniform = of.answer->uniform;
-    of.was_same = of.answer->same;
-  };
-  for (std::size_t place = 0; place < object_filters_.size(); ++place) {
-    OfObjects& of = object_filters_[place];
-    if (of.answer == nullptr) continue;
-    if (!answers_.follow_filter(place, *of.answer, state_, pod_, snapshot)) return false;
-    note(of);
-  }
-  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
-    OfObjects& of = object_scores_[place];
-    if (of.answer == nullptr) continue;
-    if (!answers_.follow_score(place, *of.answer, state_, pod_, snapshot)) return false;
-    note(of);
-  }
-  return holds;
-}
-
-// Whether nodes can have different traits. False: own scores of so large weights need more than 32 bits.
-bool ClassView::note_shape() {
-  most_own_ = 0;
-  normalizing_ = 0;
-  one_group_ = domains_.keys().empty();
-  groups_by_object_ = true;
-  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
-    const auto& entry = framework_.scores()[place];
-    if (!scores(entry)) continue;
-    if (entry.normalizing == nullptr) {
-      most_own_ += ScorePlugin::kMaxScore * entry.weight;
-    } else {
-      ++normalizing_;
-      groups_by_object_ = groups_by_object_ && object_scores_[place].answer != nullptr;
-      one_group_ = one_group_ && object_scores_[place].answer != nullptr && object_scores_[place].was_uniform;
-    }
-  }
-  one_group_ = one_group_ && most_own_ <= Ranks::kMostScore;
-  groups_by_object_ = groups_by_object_ && most_own_ <= Ranks::kMostScore;
-  if (most_own_ <= std::numeric_limits<std::int32_t>::max()) return true;
-  return fail(declined::kTotals);
-}
-
-bool ClassView::begin(const Snapshot& snapshot) {
-  why_not_begun_ = declined::kBroke;
-  if (!ask_class(snapshot)) return false;
-  with_nominated_.clear();
-  sums_.begin(snapshot);
-  return take_object_answers(snapshot) && regroup(snapshot);
-}
-
-// Judges all nodes again; the sums stay.
-bool ClassView::regroup(const Snapshot& snapshot) {
-  domains_.follow(snapshot);
-  if (!note_shape()) return false;
-  ranks_.reset(snapshot.nodes().size());
-  if (tells_why_) rejected_.reset(snapshot.nodes().size());
-  return judge(Rows::all(snapshot), snapshot);
-}
-
-bool ClassView::catch_up(const Snapshot& snapshot) {
-  const auto indices = snapshot.changed().since(changes_made_);
-  std::vector<std::uint32_t>& first_change_of = scratch_.first_change_of;
-  if (first_change_of.size() < snapshot.nodes().size()) first_change_of.resize(snapshot.nodes().size());
-  if (object_changes_made_ == snapshot.object_changes().made()) {
-    if (!sums_.active().empty()) follow_pods(snapshot);
-    return judge_changed(indices, snapshot);  // to judge a node twice does no harm
-  }
-  follow_objects(snapshot);
-  if (ranks_.size() != snapshot.nodes().size()) {
-    ranks_.resize(snapshot.nodes().size());
-    if (tells_why_) rejected_.resize(snapshot.nodes().size());
-  }
-  scratch_.changed.clear();
-  std::copy_if(indices.begin(), indices.end(), std::back_inserter(scratch_.changed),
-               [&snapshot](Ranks::Index index) { return index < snapshot.nodes().size(); });
-  const bool judged = judge_changed(scratch_.changed, snapshot);
-  for (const auto* each : scratch_.first_changes) first_change_of[each->index] = 0;
-  return judged;
+  follow_sums(snapshot, pod);
+  const bool domains_hold = domains_.follow(snapshot);
+  const bool holds = domains_hold && base_ != nullptr && base_->with_images() == snapshot.has_images();
+  if (!holds) take_base(snapshot);
+  const std::string_view why = base_->follow(snapshot, pod);
+  if (!why.empty()) return why;
+  if (base_begun_ != base_->begun()) state_.take_from(base_->state());
+  base_begun_ = base_->begun();
+  return {};
 }
 
 // Notes which nodes' objects changed, and sums what came and went.
 void ClassView::follow_objects(const Snapshot& snapshot) {
   std::vector<const Snapshot::ObjectChange*>& firsts = scratch_.first_changes;
   firsts.clear();
+  if (scratch_.first_change_of.size() < snapshot.nodes().size())
+    scratch_.first_change_of.resize(snapshot.nodes().size());
   for (const Snapshot::ObjectChange& change : snapshot.object_changes().since(object_changes_made_)) {
     if (change.kind == Snapshot::ObjectChange::Kind::went) with_nominated_.erase(change.index);
     if (change.index >= scratch_.first_change_of.size()) scratch_.first_change_of.resize(change.index + 1);
@@ -224,9 +105,11 @@ void ClassView::follow_objects(const Snapshot& snapshot) {
     firsts.push_back(&change);
     first = static_cast<std::uint32_t>(firsts.size());
   }
-  if (sums_.active().empty()) return;
-  follow_pods(snapshot);
-  sum_objects(snapshot);
+  if (!sums_.active().empty()) {
+    follow_pods(snapshot);
+    sum_objects(snapshot);
+  }
+  for (const auto* each : firsts) scratch_.first_change_of[each->index] = 0;
 }
 
 // Pods that came or went before the first change of their node's object are summed with the old object, the later ones
@@ -277,20 +160,9 @@ void ClassView::sum_objects(const Snapshot& snapshot) {
   }
 }
 
-// Judges these nodes again, and those that plugins follow.
-bool ClassView::judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot) {
-  if (!domains_.follow(snapshot)) return regroup(snapshot);
-  ranks_.prefetch(indices);
-  if (scratch_.tracked.empty()) return judge(Rows::at(snapshot, indices, scratch_.copies), snapshot);
-  std::vector<Ranks::Index>& all = scratch_.changed;
-  if (indices.data() != all.data()) all.assign(indices.begin(), indices.end());
-  for (const std::size_t index : scratch_.tracked) all.push_back(static_cast<Ranks::Index>(index));
-  return judge(Rows::at(snapshot, all, scratch_.copies), snapshot);
-}
-
 std::size_t ClassView::bytes() const {
-  constexpr std::size_t kRest = 4096;  // the pod, what plugins keep in the state
-  return kRest + ranks_.bytes() + sums_.bytes() + (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
+  constexpr std::size_t kRest = 3072;  // the pod, what plugins keep in the state
+  return kRest + sums_.bytes();
 }
 
 }  // namespace berth

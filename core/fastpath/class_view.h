@@ -1,7 +1,8 @@
 // ClassView: the feasibility and scores of all nodes for one class of pods, kept between pods. A decision updates it
 // for the nodes that changed, and compares groups of nodes instead of nodes.
 //
-//   node changed ─▶ sums of SummingPlugins ─▶ Filter of the others ─▶ group (its traits) and own score ─▶ Ranks
+//   pods and nodes came or went ─▶ sums of SummingPlugins
+//   node changed ─▶ BaseView, shared: Filter of the others ─▶ group (its traits) and own score ─▶ Ranks
 //   object changed ─▶ TrackingPlugins name the nodes ─▶ as if those nodes had changed
 //   decision     ─▶ per group: Filter by sums ─▶ per group: Score, normalize ─▶ the best own scores of the best groups
 //                   undeclared plugins, if any: on nodes by descending total, until the best one is certain
@@ -24,8 +25,8 @@
 #include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/fastpath/attempt.h"
+#include "core/fastpath/base_views.h"
 #include "core/fastpath/class_sums.h"
-#include "core/fastpath/object_answers.h"
 #include "core/fastpath/ranks.h"
 #include "core/fastpath/undeclared.h"
 #include "core/fastpath/view_scratch.h"
@@ -41,15 +42,14 @@ class ClassView {
   using EquivalenceKeys = std::map<std::string, std::optional<std::string>>;
   static EquivalenceKeys equivalence_keys_of(const Framework& framework, const Pod& pod);
 
-  // `answers`, `scratch`: shared with other views of the framework; they outlive it.
-  ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys, ObjectAnswers& answers,
-            ViewScratch& scratch);
+  // `bases`: of the framework; `scratch`: shared with other views. Both outlive it.
+  ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys, BaseViews& bases, ViewScratch& scratch);
   bool is_of(const Framework& framework, const Pod& pod, const EquivalenceKeys& keys, bool with_labels) const;
 
   // Updates the view for a pod of the class. Not empty: why the plain path has to decide for the pod.
   std::string_view follow(const Snapshot& snapshot, const Pod& pod);
 
-  // Bytes of memory, about.
+  // Bytes of memory, about, without the base view.
   std::size_t bytes() const;
 
   // One attempt of a pod of the class, after follow(). During its lifetime nodes that are infeasible because of the
@@ -121,73 +121,27 @@ class ClassView {
   bool sums(const Entry& entry) const {
     return entry.summing != nullptr && !undeclared_.own.test(entry.number);
   }
-  // A plugin that reads nodes' objects alone, and what it says.
-  struct OfObjects {
-    std::shared_ptr<ObjectAnswer> answer;  // null: does not take part, or reads more
-    bool was_uniform = false;              // when the view was begun
-    std::int32_t was_same = 0;
-  };
-  bool note_tracked_changes(const Snapshot& snapshot);
-  bool begin(const Snapshot& snapshot);
-  bool ask_class(const Snapshot& snapshot);
-  bool take_object_answers(const Snapshot& snapshot);
-  bool follow_object_answers(const Snapshot& snapshot);
-  bool note_shape();
   bool holds(const Snapshot& snapshot) const;
-  bool catch_up(const Snapshot& snapshot);
+  void follow_sums(const Snapshot& snapshot, const Pod& pod);
+  void begin_sums(const Snapshot& snapshot, const Pod& pod);
   void follow_objects(const Snapshot& snapshot);
   void follow_pods(const Snapshot& snapshot);
   void sum_objects(const Snapshot& snapshot);
-  bool judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot);
-  bool regroup(const Snapshot& snapshot);
-  template <class Entry>
-  bool filters(const Entry& entry) const {
-    return !sums(entry) && !state_.skip_filter.test(entry.number) && !undeclared_.filter.test(entry.number);
-  }
-  template <class Entry>
-  bool scores(const Entry& entry) const {
-    return !sums(entry) && !state_.skip_score.test(entry.number) && !undeclared_.own.test(entry.number);
-  }
-  bool fail(std::string_view why) {
-    why_not_begun_ = why;
-    return false;
-  }
-  bool judge(const Rows& rows, const Snapshot& snapshot);
-  bool rank(const Rows& rows, const Snapshot& snapshot);
-  bool keep_accepted();
-  bool filter_rows(const Rows& rows, const Snapshot& snapshot);
-  bool score_rows(const Rows& rows, const Snapshot& snapshot);
-  bool ask_scores(std::size_t place, const Rows& rows, const Snapshot& snapshot, std::vector<std::int32_t>& scores);
-  bool place_rows(const Rows& rows, const Snapshot& snapshot);
-  // What the own scores of a group's nodes are, besides their ranks.
-  std::int64_t beyond_ranks(Ranks::Number group) const;
-  Ranks::Number group_of(std::size_t row, std::size_t index, const Snapshot& snapshot);
-  bool group_all(const Snapshot& snapshot);
-  bool number_groups(std::size_t count, const Snapshot& snapshot);
-  // The status of the first plugin that rejects the node; success when none does. SummingPlugins are not asked.
-  Status why_rejected(std::size_t index, const Snapshot& snapshot);
-  bool tell_why(const Rows& rows, const Snapshot& snapshot);
+  void take_base(const Snapshot& snapshot);
 
   const Framework& framework_;
-  ObjectAnswers& answers_;
+  BaseViews& bases_;
   ViewScratch& scratch_;
   EquivalenceKeys keys_;
   Pod pod_;                     // one of the class
   PluginBits tracked_plugins_;  // TrackingPlugins that have a key for the pod
   UndeclaredPlugins undeclared_;
-  bool begun_ = false;
-  std::string_view why_not_begun_;
-  CycleState state_;  // as written by PreFilter and PreScore of declared plugins
+  bool sums_begun_ = false;
+  CycleState state_;  // the sums, and as written by PreFilter and PreScore of other declared plugins
   Domains domains_;
   ClassSums sums_{state_, pod_, domains_};
-  std::vector<OfObjects> object_filters_, object_scores_;  // by place in the framework's list
-  std::int64_t most_own_ = 0;                              // the highest sum of own scores
-  std::size_t normalizing_ = 0;                            // plugins whose scores are in the groups' keys
-  bool one_group_ = false;                                 // all nodes have the same traits
-  bool groups_by_object_ = false;  // the traits of a node without pods that count follow from its object
-  Ranks ranks_;
-  bool tells_why_ = false;
-  NodeStatuses rejected_;  // while tells_why_: the nodes that are not ranked
+  std::shared_ptr<BaseView> base_;  // null: before follow()
+  std::int64_t base_begun_ = 0;     // of base_, when state_ took its state
   // Filter of a node with the pods nominated to it, valid while it depends on that node alone.
   struct WithNominated {
     std::int64_t generation = -1;  // of the node
@@ -195,8 +149,7 @@ class ClassView {
     Status status;
   };
   std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by index
-  // Of the snapshot's logs, what the view has followed.
-  std::int64_t changes_made_ = 0;
+  // Of the snapshot's logs, what the sums have followed.
   std::int64_t pod_changes_made_ = 0;
   std::int64_t object_changes_made_ = 0;
 };

@@ -21,12 +21,13 @@ ClassView::Attempt::Attempt(ClassView& view, Undeclared& undeclared, const NodeQ
 }
 
 ClassView::Attempt::~Attempt() {
-  for (const auto& each : scratch_.held_back) view_.ranks_.put(each.index, view_.ranks_.group(each.key), each.score);
+  for (const auto& each : scratch_.held_back)
+    view_.base_->ranks().put(each.index, view_.base_->ranks().group(each.key), each.score);
   scratch_.held_back.clear();
 }
 
 void ClassView::Attempt::hold_back(Ranks::Index index, Status status) {
-  Ranks& ranks = view_.ranks_;
+  Ranks& ranks = view_.base_->ranks();
   scratch_.held_back.push_back({index, ranks.key_of(ranks.group_of(index)), ranks.score_of(index), std::move(status)});
   ranks.take(index);
 }
@@ -92,7 +93,7 @@ bool ClassView::Attempt::hold_back_nominated() {
     const std::size_t at = counts(pods) ? snapshot_.index_of(node) : snapshot_.nodes().size();
     if (at == snapshot_.nodes().size()) continue;
     const auto index = static_cast<Ranks::Index>(at);
-    if (!view_.ranks_.contains(index)) continue;
+    if (!view_.base_->ranks().contains(index)) continue;
     if (undeclared_.filters()) return decline(declined::kNominated);  // the trial would need both states
     Status status = filter_with(pods, at);
     if (status.is_success()) continue;
@@ -104,7 +105,7 @@ bool ClassView::Attempt::hold_back_nominated() {
 
 // Filter of SummingPlugins, for one node of each group.
 bool ClassView::Attempt::filter_groups() {
-  Ranks& ranks = view_.ranks_;
+  Ranks& ranks = view_.base_->ranks();
   for (const Ranks::Number group : ranks.groups()) {
     const Ranks::Index any = ranks.any_of(group);
     bool fits = true;
@@ -118,14 +119,14 @@ bool ClassView::Attempt::filter_groups() {
       scratch_.refused.push_back({group, std::move(status).with_plugin(entry.name)});
       break;
     }
-    if (fits) scratch_.alike.push_back({group, ranks.size_of(group), any, view_.beyond_ranks(group)});
+    if (fits) scratch_.alike.push_back({group, ranks.size_of(group), any, view_.base_->beyond_ranks(group)});
   }
   number_alike();
   return true;
 }
 
 void ClassView::Attempt::number_alike() {
-  scratch_.alike_of.assign(view_.ranks_.number_end(), Ranks::kNone);
+  scratch_.alike_of.assign(view_.base_->ranks().number_end(), Ranks::kNone);
   feasible_ = 0;
   for (std::size_t i = 0; i < scratch_.alike.size(); ++i) {
     scratch_.alike_of[scratch_.alike[i].group] = static_cast<std::uint32_t>(i);
@@ -135,7 +136,7 @@ void ClassView::Attempt::number_alike() {
 
 // As far as is known: undeclared Filters may not have judged the node yet.
 bool ClassView::Attempt::is_feasible(Ranks::Index index) const {
-  const Ranks& ranks = view_.ranks_;
+  const Ranks& ranks = view_.base_->ranks();
   return ranks.contains(index) && scratch_.alike_of[ranks.group_of(index)] != Ranks::kNone &&
          !undeclared_.is_rejected(index);
 }
@@ -151,7 +152,7 @@ bool ClassView::Attempt::judge_all() {
     bool fits = false;
     if (!undeclared_.judge(index, fits)) return false;
     if (!fits) continue;
-    auto& alike = scratch_.alike[scratch_.alike_of[view_.ranks_.group_of(index)]];
+    auto& alike = scratch_.alike[scratch_.alike_of[view_.base_->ranks().group_of(index)]];
     if (alike.size++ == 0) alike.any = index;
   }
   drop_empty();
@@ -161,7 +162,7 @@ bool ClassView::Attempt::judge_all() {
 // The same, in each group only until a node is feasible, the best first: normalized scores depend on which groups are
 // left.
 bool ClassView::Attempt::find_one_of_each() {
-  const Ranks& ranks = view_.ranks_;
+  const Ranks& ranks = view_.base_->ranks();
   std::vector<ViewScratch::Ranked>& nodes = scratch_.by_total;
   nodes.clear();
   for (Ranks::Index index = 0; index < snapshot_.nodes().size(); ++index) {
@@ -229,22 +230,17 @@ bool ClassView::Attempt::looks_at_one_node() const {
 // Why SummingPlugins refuse the nodes of whole groups.
 void ClassView::Attempt::set_refused(NodeStatuses& statuses) const {
   if (scratch_.refused.empty()) return;
-  std::vector<const Status*> of_group(view_.ranks_.number_end());
+  std::vector<const Status*> of_group(view_.base_->ranks().number_end());
   for (const auto& refused : scratch_.refused) of_group[refused.group] = &refused.status;
-  view_.ranks_.list_groups(scratch_.groups);
+  view_.base_->ranks().list_groups(scratch_.groups);
   statuses.set_groups(scratch_.groups, of_group);
 }
 
 std::optional<Rejection> ClassView::Attempt::rejection() {
   if (!asks_in_order()) return std::nullopt;
-  if (!std::exchange(view_.tells_why_, true)) {
-    view_.rejected_.reset(snapshot_.nodes().size());
-    if (!view_.tell_why(Rows::all(snapshot_), snapshot_)) {
-      view_.tells_why_ = false;
-      return std::nullopt;
-    }
-  }
-  Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
+  const NodeStatuses* rejected = view_.base_->rejected(snapshot_);
+  if (rejected == nullptr) return std::nullopt;
+  Rejection rejection{*rejected, looks_at_one_node() ? &view_.state_ : nullptr};
   NodeStatuses& statuses = rejection.node_statuses;
   set_refused(statuses);
   for (const auto& each : scratch_.held_back) statuses.set(each.index, each.status);
@@ -252,7 +248,7 @@ std::optional<Rejection> ClassView::Attempt::rejection() {
   // With the pods nominated to a node the reasons for its rejection may be different.
   for (const auto& [node, pods] : nominator_.by_node()) {
     const std::size_t index = counts(pods) ? snapshot_.index_of(node) : snapshot_.nodes().size();
-    if (view_.rejected_.find(index) == nullptr) continue;
+    if (rejected->find(index) == nullptr) continue;
     if (undeclared_.filters()) return std::nullopt;
     Status status = filter_with(pods, index);
     if (!status.is_rejected()) return std::nullopt;

@@ -12,7 +12,7 @@ class ClassView::Attempt::ByTotal final : public NodesByTotal {
   explicit ByTotal(const Attempt& attempt) : scratch_(attempt.scratch_) {
     auto& heap = scratch_.by_total;
     heap.clear();
-    const Ranks& ranks = attempt.view_.ranks_;
+    const Ranks& ranks = attempt.view_.base_->ranks();
     for (Ranks::Index index = 0; index < ranks.size(); ++index) {
       if (!attempt.is_feasible(index)) continue;
       const auto& alike = scratch_.alike[scratch_.alike_of[ranks.group_of(index)]];
@@ -105,18 +105,10 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
   };
   const bool summing = view_.sums(entry);
   if (!is_asked(entry) || (!summing && entry.normalizing == nullptr)) return true;
-  std::size_t in_key = 0;
-  for (std::size_t i = 0; i < plugin; ++i) {
-    const auto& other = view_.framework_.scores()[i];
-    if (view_.scores(other) && other.normalizing != nullptr) ++in_key;
-  }
-  const auto raw_score = [&](Ranks::Number group) -> std::int64_t {
-    return view_.one_group_ ? view_.object_scores_[plugin].was_same : view_.ranks_.key_of(group)[in_key];
-  };
   std::vector<NodeScore>& scores = scratch_.normalizing;
   auto& all = scratch_.alike;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    scores[i].score = summing ? 0 : raw_score(all[i].group);
+    scores[i].score = summing ? 0 : view_.base_->raw_score(all[i].group, plugin);
     if (!summing) continue;
     entry.count();
     const NodeInfo& node = *snapshot_.nodes()[all[i].any];
@@ -133,7 +125,7 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
 
 // Undeclared Score of all feasible nodes, and each node's total.
 bool ClassView::Attempt::score_undeclared() {
-  const Ranks& ranks = view_.ranks_;
+  const Ranks& ranks = view_.base_->ranks();
   scratch_.nodes.clear();
   scratch_.totals.clear();
   for (std::size_t turn = 0; turn < snapshot_.nodes().size(); ++turn) {
@@ -152,7 +144,7 @@ std::int64_t& ClassView::Attempt::score_at(std::size_t alike, std::size_t plugin
 bool ClassView::Attempt::choose(Random& random, std::optional<std::size_t>& chosen) {
   if (scratch_.alike.empty()) return true;
   if (undeclared_.filters() || undeclared_.scores()) return choose_with_undeclared(random, chosen);
-  Ranks& ranks = view_.ranks_;
+  Ranks& ranks = view_.base_->ranks();
   std::int64_t best = std::numeric_limits<std::int64_t>::min();
   std::size_t ties = 0;
   scratch_.best.clear();
@@ -199,7 +191,7 @@ bool ClassView::Attempt::tell(std::vector<Framework::PluginScores>& per_plugin, 
     const std::size_t at = (start_ + turn) % nodes.size();
     const auto index = static_cast<Ranks::Index>(at);
     if (!is_feasible(index)) continue;
-    const std::size_t alike = scratch_.alike_of[view_.ranks_.group_of(index)];
+    const std::size_t alike = scratch_.alike_of[view_.base_->ranks().group_of(index)];
     if (!settle_on(at)) return false;
     auto mine = per_plugin.begin();
     std::int64_t total = 0;
@@ -210,7 +202,7 @@ bool ClassView::Attempt::tell(std::vector<Framework::PluginScores>& per_plugin, 
       if (const auto* undeclared = undeclared_.scores_of(plugin)) {
         score = (*undeclared)[totals.size()].score;
       } else if (!view_.sums(entry) && entry.normalizing == nullptr) {
-        if (!entry.plugin->score(view_.state_, pod_, *nodes[at], score).is_success()) return false;
+        if (!entry.plugin->score(view_.base_->state(), pod_, *nodes[at], score).is_success()) return false;
       }
       (mine++)->scores.push_back({nodes[at]->name(), score});
       total += score * entry.weight;

@@ -57,11 +57,11 @@ ClassViews::Kept* ClassViews::find(const ClassOf& of_pod) {
 }
 
 ClassViews::Kept& ClassViews::make(const ClassOf& of_pod) {
-  ObjectAnswers& answers = answers_.try_emplace(&of_pod.framework, of_pod.framework).first->second;
+  BaseViews& bases = bases_.try_emplace(&of_pod.framework, of_pod.framework, scratch_, base_bytes_).first->second;
   auto kept = std::make_unique<Kept>();
   kept->hash = of_pod.hash;
   kept->place = views_.size();
-  kept->view = std::make_unique<ClassView>(of_pod.framework, of_pod.pod, of_pod.keys, answers, scratch_);
+  kept->view = std::make_unique<ClassView>(of_pod.framework, of_pod.pod, of_pod.keys, bases, scratch_);
   by_hash_.emplace(of_pod.hash, kept.get());
   if (counts_.of(of_pod.hash) <= 1) newcomers_.push_back(kept.get());
   views_.push_back(std::move(kept));
@@ -95,7 +95,7 @@ void ClassViews::keep_few_newcomers() {
 // Friedman, Manes, ACM TOS 13 (4), 2017).
 void ClassViews::keep_within_bounds() {
   constexpr std::size_t kSample = 8;
-  while (bytes_ > most_bytes_ && views_.size() > 1) {
+  while (kept_bytes() > most_bytes_ && views_.size() > 1) {
     std::size_t worst = views_.size() - 1;
     for (std::size_t i = 0; i < std::min(kSample, views_.size()); ++i) {
       hand_ = (hand_ + 1) % views_.size();

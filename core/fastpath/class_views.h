@@ -42,7 +42,7 @@ class ClassViews final : public NodeEvaluator {
   // Memory of all views, about; at least one is kept.
   explicit ClassViews(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   Evaluation evaluate(const NodeQuery& query) override;
-  std::size_t kept_bytes() const override { return bytes_; }
+  std::size_t kept_bytes() const override { return bytes_ + base_bytes_; }
   void keep_at_most(std::size_t bytes) override;
 
   std::size_t size() const { return views_.size(); }
@@ -71,11 +71,12 @@ class ClassViews final : public NodeEvaluator {
   void drop(std::size_t place);
 
   std::size_t most_bytes_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;       // of views, without their base views
+  std::size_t base_bytes_ = 0;  // of those
   std::uint64_t begun_ = 0;
   ViewScratch scratch_;
   Undeclared undeclared_;
-  std::map<const Framework*, ObjectAnswers> answers_;
+  std::map<const Framework*, BaseViews> bases_;
   std::vector<std::unique_ptr<Kept>> views_;
   std::unordered_multimap<std::size_t, Kept*> by_hash_;
   std::deque<Kept*> newcomers_;  // classes that had been asked for once when they came here; the eldest first

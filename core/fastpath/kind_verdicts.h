@@ -16,20 +16,19 @@ class KindVerdicts {
   bool counts(PodKinds::Number number, std::uint32_t serial, Ask ask) {
     if (number >= verdicts_.size()) verdicts_.resize(number + 1);
     Verdict& verdict = verdicts_[number];
-    if (verdict.serial != serial) verdict = {serial, ask()};
-    return verdict.counts;
+    if (verdict / 2 != known(serial, false) / 2) verdict = known(serial, ask());
+    return verdict % 2 == 1;
   }
   // True when it was asked for, and they do not.
   bool is_out(PodKinds::Number number, std::uint32_t serial) const {
-    return number < verdicts_.size() && verdicts_[number].serial == serial && !verdicts_[number].counts;
+    return number < verdicts_.size() && verdicts_[number] == known(serial, false);
   }
   std::size_t bytes() const { return verdicts_.capacity() * sizeof(Verdict); }
 
  private:
-  struct Verdict {
-    std::uint32_t serial = 0;
-    bool counts = false;
-  };
+  // 0: not known. Otherwise the kind's serial number, from 1, without its highest bit; lowest bit: it counts.
+  using Verdict = std::uint32_t;
+  static Verdict known(std::uint32_t serial, bool counts) { return serial << 1 | (counts ? 1U : 0U); }
   std::vector<Verdict> verdicts_;  // by number
 };
 

@@ -65,14 +65,13 @@ class Hash {
   std::uint64_t sum_ = 0;
 };
 
-void add_affinity(Hash& hash, const Affinity& affinity) {
+void add_node_affinity(Hash& hash, const Affinity& affinity) {
   if (affinity.required_node_affinity) {
     for (const NodeSelectorTerm& term : affinity.required_node_affinity->terms) hash.add_node_term(term);
   }
   for (const PreferredNodeTerm& each : affinity.preferred_node_affinity) {
     hash.add_node_term(each.preference).add(static_cast<std::uint64_t>(each.weight));
   }
-  hash.add_pod_affinity(affinity.pod_affinity).add_pod_affinity(affinity.pod_anti_affinity);
 }
 
 }  // namespace
@@ -87,11 +86,26 @@ std::size_t hash_of_class(const Pod& pod, bool with_labels) {
     hash.add_text(each.image).add_amounts(each.requests).add(each.host_ports.size());
   }
   for (const Container& each : pod.spec->init_containers) hash.add_text(each.image).add_amounts(each.requests);
-  if (!pod.affinity.is_none()) add_affinity(hash, pod.affinity);
+  if (!pod.affinity.is_none()) {
+    add_node_affinity(hash, pod.affinity);
+    hash.add_pod_affinity(pod.affinity->pod_affinity).add_pod_affinity(pod.affinity->pod_anti_affinity);
+  }
   for (const TopologySpreadConstraint& each : pod.spec->topology_spread_constraints) {
     hash.add_text(each.topology_key).add(static_cast<std::uint64_t>(each.max_skew)).add(each.schedule_anyway ? 1 : 0);
     if (each.label_selector) hash.add_requirements(each.label_selector->requirements);
   }
+  for (const Toleration& each : pod.spec->tolerations) hash.add_text(each.key).add_text(each.value);
+  return hash.sum();
+}
+
+// The same of what plugins read that look at one node at a time.
+std::size_t hash_of_demands(const Pod& pod) {
+  Hash hash;
+  hash.add_text(pod.node_name).add_labels(pod.node_selector);
+  for (const auto* containers : {&pod.spec->containers.get(), &pod.spec->init_containers.get()}) {
+    for (const Container& each : *containers) hash.add_amounts(each.requests).add(each.host_ports.size());
+  }
+  if (!pod.affinity.is_none()) add_node_affinity(hash, pod.affinity);
   for (const Toleration& each : pod.spec->tolerations) hash.add_text(each.key).add_text(each.value);
   return hash.sum();
 }

@@ -26,7 +26,7 @@ Ranks::Index RanksDraw::nth(std::size_t n, Ranks::Index start) {
   begin();
   std::size_t total = 0;
   for (const Ranks::Number number : groups_) total += ranks_.groups_[number].best.nodes;
-  n = (n + count_below(start)) % total;
+  if (total > 1) n = (n + count_below(start)) % total;
   std::size_t at = 0;
   for (std::size_t nodes = 0; (nodes = count_in_block_of_blocks(at)) <= n; ++at) n -= nodes;
   at *= Ranks::kSide;

@@ -19,4 +19,13 @@ void CycleState::become(const CycleState& other) {
   entries_ = other.entries_;
 }
 
+void CycleState::take_from(const CycleState& other) {
+  skip_filter = other.skip_filter;
+  skip_score = other.skip_score;
+  for (const Held& each : other.entries_) {
+    erase(each.key);
+    entries_.push_back(each);
+  }
+}
+
 }  // namespace berth

@@ -81,6 +81,8 @@ class CycleState : public Recycled<CycleState> {
   CycleState clone() const;
   // Becomes a clone of `other`, reusing this object's memory.
   void become(const CycleState& other);
+  // Takes over the entries of `other`, in place of its own of the same types, and which plugins are skipped.
+  void take_from(const CycleState& other);
 
   // The durations of this cycle's plugin calls are recorded in the metrics.
   bool sampled = false;

@@ -5,6 +5,7 @@
 //
 //   reads()            what the results of a point depend on, besides the pod's class
 //   tells_apart()      which pods get the same results although their classes differ
+//   names_nodes()      PreFilter leaves only nodes that the pod names
 //   accepts_all()      Filter accepts every node for this pod
 //   BatchFilterPlugin  Filter for many nodes in one call
 //   BatchScorePlugin   Score for many nodes in one call
@@ -62,9 +63,12 @@ class Declarations {
   // that declare as much, no point after Score may need the state that it writes, and normalize() must map equal scores
   // to equal scores, whatever and however many the nodes are.
   virtual Reads reads(const Pod& /*pod*/, Point /*point*/) const { return Reads::anything; }
-  // For plugins that read only the pod and nodes: false when Filter and Score read nothing in which these pods differ,
-  // so that the results for one are valid for the other.
+  // For plugins that read only the pod and nodes: false when they read nothing in which these pods differ, so that the
+  // results for one are valid for the other. May depend on whether any node has an image.
   virtual bool tells_apart(const Pod& /*a*/, const Pod& /*b*/) const { return true; }
+  // True when PreFilter is about to name the nodes that may fit the pod: then all others need not be looked at, and
+  // nothing is kept about them.
+  virtual bool names_nodes(const Pod& /*pod*/) const { return false; }
   // After PreFilter: true when filter() is certain to accept every node, so that it need not be called.
   virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
 };
@@ -130,6 +134,9 @@ class SummingPlugin {
   // Adds what so many pods like `other` contribute that came to the node; fewer than 0 left it. May watch further keys.
   virtual void sum_pods(CycleState& state, const Pod& pod, const Node& node, const Pod& other, std::int64_t pods,
                         Domains& domains) = 0;
+  // False when add_traits() would append only 0 for every node, whatever pods come and go, until other keys are watched
+  // or one of them is unique per node no more.
+  virtual bool has_traits(const CycleState& /*state*/, const Domains& /*domains*/) const { return true; }
   // Appends the node's own traits. All must be 0 for a node to which sum_pods() has added nothing.
   virtual void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
                           Traits& traits) const = 0;

@@ -360,7 +360,7 @@ TEST(Recent, KeepsTheLastElementsAndCountsAll) {
     ASSERT_FALSE(recent.reaches(recent.made() - static_cast<std::int64_t>(kept) - 1));
   }
   recent.add(100, 3);
-  EXPECT_EQ(recent.size(), 3u) << "fewer are wanted now";
+  EXPECT_EQ(recent.size(), 3u) << "the next one keeps fewer";
   recent.forget();
   EXPECT_EQ(recent.size(), 0u);
   EXPECT_FALSE(recent.reaches(101)) << "who had read all has missed something";

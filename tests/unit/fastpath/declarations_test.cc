@@ -64,6 +64,23 @@ class DeclarationsTest : public BothWays {
     return found;
   }
 
+  // Whether the plugin says that nodes may have traits of their own for the pod, and whether one has.
+  static std::pair<bool, bool> traits_of(SummingPlugin& plugin, const Pod& asked, const Snapshot& snapshot) {
+    CycleState state;
+    Domains domains;
+    plugin.begin_sums(state, asked, snapshot, domains);
+    for (const auto& info : snapshot.nodes()) {
+      for (const auto& other : info->pods) {
+        if (plugin.counts_pod(state, asked, *other)) plugin.sum_pods(state, asked, *info->node, *other, 1, domains);
+      }
+    }
+    domains.follow(snapshot);
+    Traits traits;
+    for (const auto& info : snapshot.nodes()) plugin.add_traits(state, asked, *info, domains, traits);
+    return {plugin.has_traits(state, domains),
+            std::any_of(traits.begin(), traits.end(), [](auto each) { return each != 0; })};
+  }
+
   // All but what `reads` names of that node.
   void change_all_but(Reads reads, const std::string& on) {
     for (int i = 0; i < 12; ++i) {
@@ -165,6 +182,28 @@ TEST_F(DeclarationsTest, NoKindOfPodsThatCountsIsLeftOut) {
   }
 }
 
+// A class without traits shares what is kept about nodes with others, so no node of it may have any.
+TEST_F(DeclarationsTest, NoNodeHasTraitsWhereAPluginSaysSo) {
+  classes = 40;
+  std::map<std::string, int> without, with;
+  for (int i = 0; i < 400; ++i) {
+    const Pod asked = pod();
+    if (placed.size() < 40) place_on(node_name());
+    change_placed_pod();
+    cache.update_snapshot(handle.snapshot_of_test);
+    for (const auto& entry : framework->pre_filters()) {
+      if (entry.summing == nullptr) continue;
+      const auto [has_traits, any_trait] = traits_of(*entry.summing, asked, handle.snapshot_of_test);
+      ASSERT_TRUE(has_traits || !any_trait) << entry.name;
+      ++(has_traits ? with : without)[std::string(entry.name)];
+    }
+  }
+  for (const char* plugin : {"PodTopologySpread", "InterPodAffinity"}) {
+    EXPECT_GT(without[plugin], 50) << plugin;
+    EXPECT_GT(with[plugin], 20) << plugin;
+  }
+}
+
 TEST_F(DeclarationsTest, OfTheNodesObjectHoldAndPluginsThatReadItsPodsCouldNotMakeThem) {
   check(Reads::node_object, {"Filter NodePorts", "Filter NodeResourcesFit", "Score NodeResourcesFit",
                              "Score NodeResourcesBalancedAllocation", "Filter PodTopologySpread",
@@ -199,7 +238,8 @@ TEST_F(DeclarationsTest, OfPodsThatArePutTogetherHoldAndTheOthersAreTold) {
     for (const auto& entry : framework->filters()) compare("Filter " + std::string(entry.name), entry);
     for (const auto& entry : framework->scores()) compare("Score " + std::string(entry.name), entry);
   }
-  for (const char* point : {"Filter NodeCapabilities", "Filter TaintToleration"}) {
+  for (const char* point : {"Filter NodeCapabilities", "Filter TaintToleration", "Filter NodeResourcesFit",
+                            "Score NodeResourcesFit", "Score NodeResourcesBalancedAllocation", "Score ImageLocality"}) {
     EXPECT_GT(different[point], 0) << point;
   }
 }

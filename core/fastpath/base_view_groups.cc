@@ -1,10 +1,10 @@
-// How a view divides nodes into groups: those that differ in nothing but their own scores.
+// How a base view divides nodes into groups: those that differ in nothing but their own scores.
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 
-#include "core/fastpath/class_view.h"
+#include "core/fastpath/base_view.h"
 #include "core/vectorized.h"
 
 namespace berth {
@@ -20,17 +20,15 @@ std::int64_t domain_of(const Domains::Key& key, std::size_t index) {
 
 // A node's group: its scores that are normalized later, what its own scores exceed ranks by, the domains that it is in
 // and, where pods that count are on it, its own traits.
-Ranks::Number ClassView::group_of(std::size_t row, std::size_t index, const Snapshot& snapshot) {
-  Ranks::Key& key = scratch_.key;
+Ranks::Number BaseView::group_of(std::size_t row, std::size_t index, const Snapshot& snapshot) {
+  Ranks::Key& key = common_.scratch.key;
   key.clear();
-  for (std::size_t i = 0; i < normalizing_; ++i) key.push_back(one_group_ ? 0 : scratch_.raw[i][row]);
-  if (most_own_ > Ranks::kMostScore) key.push_back(scratch_.own[row] / (Ranks::kMostScore + 1));
+  for (std::size_t i = 0; i < normalizing_; ++i) key.push_back(one_group_ ? 0 : common_.scratch.raw[i][row]);
+  if (most_own_ > Ranks::kMostScore) key.push_back(common_.scratch.own[row] / (Ranks::kMostScore + 1));
   for (const Domains::Key& each : domains_.keys()) key.push_back(domain_of(each, index));
-  if (sums_.touched().contains(index)) {
+  if (has_traits(index)) {
     const std::size_t without = key.size();
-    for (const SummingPlugin* plugin : sums_.active()) {
-      plugin->add_traits(state_, pod_, *snapshot.nodes()[index], domains_, key);
-    }
+    sums_->add_traits(*snapshot.nodes()[index], key);
     const bool has_traits = std::any_of(key.begin() + static_cast<std::ptrdiff_t>(without), key.end(),
                                         [](std::int64_t trait) { return trait != 0; });
     if (!has_traits) key.resize(without);
@@ -146,23 +144,24 @@ class Refinement {
 }  // namespace
 
 // The groups of all nodes: found column by column, and looked up once each, as there are few. False: they are too many.
-bool ClassView::group_all(const Snapshot& snapshot) {
-  const std::size_t nodes = scratch_.rejects.size();
-  std::vector<Ranks::Number>& groups = scratch_.groups;
+bool BaseView::group_all(const Snapshot& snapshot) {
+  const std::size_t nodes = common_.scratch.rejects.size();
+  std::vector<Ranks::Number>& groups = common_.scratch.groups;
   groups.resize(nodes);
-  leave_out(scratch_.rejects.data(), nodes, groups.data());
+  leave_out(common_.scratch.rejects.data(), nodes, groups.data());
   const auto for_each_touched = [&](auto visit) {
-    sums_.touched().for_each([&](std::size_t index) {
-      if (index < nodes && scratch_.rejects[index] == 0) visit(index);
+    if (sums_ == nullptr) return;
+    sums_->touched().for_each([&](std::size_t index) {
+      if (index < nodes && common_.scratch.rejects[index] == 0) visit(index);
     });
   };
   for_each_touched([&](std::size_t index) { groups[index] = Ranks::kNone; });
   Refinement refinement(groups);
-  for (std::size_t i = 0; i < normalizing_; ++i) refinement.by(scratch_.raw[i]);
-  std::vector<std::int32_t>& values = scratch_.scores;
+  for (std::size_t i = 0; i < normalizing_; ++i) refinement.by(common_.scratch.raw[i]);
+  std::vector<std::int32_t>& values = common_.scratch.scores;
   make_room(values, nodes);
   if (most_own_ > Ranks::kMostScore) {
-    take_beyond_ranks(scratch_.own.data(), nodes, values.data());
+    take_beyond_ranks(common_.scratch.own.data(), nodes, values.data());
     refinement.by(values);
   }
   for (const Domains::Key& key : domains_.keys()) {
@@ -179,8 +178,8 @@ bool ClassView::group_all(const Snapshot& snapshot) {
 }
 
 // Ranks number new groups in their order, so that most often the numbers stay. False: they are too many.
-bool ClassView::number_groups(std::size_t count, const Snapshot& snapshot) {
-  std::vector<Ranks::Number>& groups = scratch_.groups;
+bool BaseView::number_groups(std::size_t count, const Snapshot& snapshot) {
+  std::vector<Ranks::Number>& groups = common_.scratch.groups;
   std::vector<Ranks::Number> numbers(count, Ranks::kNone);
   std::size_t known = 0;
   for (std::size_t index = 0; index < groups.size() && known < count; ++index) {
@@ -199,7 +198,7 @@ bool ClassView::number_groups(std::size_t count, const Snapshot& snapshot) {
   return true;
 }
 
-std::int64_t ClassView::beyond_ranks(Ranks::Number group) const {
+std::int64_t BaseView::beyond_ranks(Ranks::Number group) const {
   return most_own_ > Ranks::kMostScore ? ranks_.key_of(group)[normalizing_] * (Ranks::kMostScore + 1) : 0;
 }
 

@@ -1,9 +1,10 @@
-// How a view judges nodes: Filter and Score of all plugins that look at one node, row by row or in batches.
+// How a base view judges nodes: Filter and Score of all plugins that look at one node, row by row or in batches.
 #include <algorithm>
 #include <span>
 #include <utility>
 
-#include "core/fastpath/class_view.h"
+#include "core/fastpath/attempt.h"
+#include "core/fastpath/base_view.h"
 #include "core/vectorized.h"
 
 namespace berth {
@@ -43,37 +44,37 @@ BERTH_VECTORIZED void reject_not_zero(const std::int32_t* answers, std::size_t r
 }  // namespace
 
 // Ranks these nodes, or removes those that a plugin rejects. False: a plugin failed.
-bool ClassView::judge(const Rows& rows, const Snapshot& snapshot) {
+bool BaseView::judge(const Rows& rows, const Snapshot& snapshot) {
   if (!filter_rows(rows, snapshot)) return false;
   const bool ranked = rows.are_all() && keep_accepted()
-                          ? rank(Rows::at(snapshot, scratch_.changed, scratch_.copies), snapshot)
+                          ? rank(Rows::at(snapshot, common_.scratch.changed, common_.scratch.copies), snapshot)
                           : rank(rows, snapshot);
   return ranked && (!tells_why_ || tell_why(rows, snapshot));
 }
 
-bool ClassView::rank(const Rows& rows, const Snapshot& snapshot) {
+bool BaseView::rank(const Rows& rows, const Snapshot& snapshot) {
   return score_rows(rows, snapshot) && place_rows(rows, snapshot);
 }
 
 // When few of all nodes are accepted, as by a node selector: makes them the rows. False: they are many.
-bool ClassView::keep_accepted() {
+bool BaseView::keep_accepted() {
   constexpr std::size_t kMany = 8;  // of so many nodes one
-  std::vector<std::uint8_t>& rejects = scratch_.rejects;
+  std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
   const std::size_t rejected = count_ones(rejects.data(), rejects.size());
   if ((rejects.size() - rejected) * kMany > rejects.size()) return false;
-  scratch_.changed.clear();
+  common_.scratch.changed.clear();
   for (std::size_t index = 0; index < rejects.size(); ++index) {
-    if (rejects[index] == 0) scratch_.changed.push_back(static_cast<Ranks::Index>(index));
+    if (rejects[index] == 0) common_.scratch.changed.push_back(static_cast<Ranks::Index>(index));
   }
-  rejects.assign(scratch_.changed.size(), 0);
+  rejects.assign(common_.scratch.changed.size(), 0);
   return true;
 }
 
-bool ClassView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
-  std::vector<std::uint8_t>& rejects = scratch_.rejects;
+bool BaseView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
+  std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
   rejects.assign(rows.size(), 0);
-  for (std::size_t place = 0; place < framework_.filters().size(); ++place) {
-    const auto& entry = framework_.filters()[place];
+  for (std::size_t place = 0; place < common_.framework.filters().size(); ++place) {
+    const auto& entry = common_.framework.filters()[place];
     if (!filters(entry)) continue;
     if (const ObjectAnswer* answer = object_filters_[place].answer.get(); answer != nullptr) {
       if (answer->uniform && answer->same == 0) continue;
@@ -102,9 +103,9 @@ bool ClassView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
 }
 
 // One plugin's scores of the nodes that are not rejected.
-bool ClassView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& snapshot,
-                           std::vector<std::int32_t>& scores) {
-  const auto& entry = framework_.scores()[place];
+bool BaseView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& snapshot,
+                          std::vector<std::int32_t>& scores) {
+  const auto& entry = common_.framework.scores()[place];
   make_room(scores, rows.size());
   if (const ObjectAnswer* answer = object_scores_[place].answer.get(); answer != nullptr) {
     if (rows.are_all() && !answer->uniform) {
@@ -119,7 +120,7 @@ bool ClassView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& 
     return true;
   }
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (scratch_.rejects[row] != 0) continue;
+    if (common_.scratch.rejects[row] != 0) continue;
     entry.count();
     std::int64_t score = 0;
     if (!entry.plugin->score(state_, pod_, *snapshot.nodes()[rows[row]], score).is_success()) return false;
@@ -129,21 +130,21 @@ bool ClassView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& 
   return true;
 }
 
-bool ClassView::score_rows(const Rows& rows, const Snapshot& snapshot) {
-  const std::vector<std::uint8_t>& rejects = scratch_.rejects;
-  std::vector<std::int32_t>& own = scratch_.own;
+bool BaseView::score_rows(const Rows& rows, const Snapshot& snapshot) {
+  const std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
+  std::vector<std::int32_t>& own = common_.scratch.own;
   own.assign(rows.size(), 0);
   std::size_t normalizing = 0;
-  for (std::size_t place = 0; place < framework_.scores().size(); ++place) {
-    const auto& entry = framework_.scores()[place];
+  for (std::size_t place = 0; place < common_.framework.scores().size(); ++place) {
+    const auto& entry = common_.framework.scores()[place];
     if (!scores(entry)) continue;
     if (entry.normalizing != nullptr) {
       if (one_group_) continue;
-      if (scratch_.raw.size() <= normalizing) scratch_.raw.emplace_back();
-      if (!ask_scores(place, rows, snapshot, scratch_.raw[normalizing++])) return false;
+      if (common_.scratch.raw.size() <= normalizing) common_.scratch.raw.emplace_back();
+      if (!ask_scores(place, rows, snapshot, common_.scratch.raw[normalizing++])) return false;
       continue;
     }
-    std::vector<std::int32_t>& scores = scratch_.scores;
+    std::vector<std::int32_t>& scores = common_.scratch.scores;
     if (!ask_scores(place, rows, snapshot, scores)) return false;
     const auto weight = static_cast<std::int32_t>(entry.weight);  // see note_shape()
     if (!add_weighted(scores.data(), weight, rejects.data(), rows.size(), own.data())) return false;
@@ -151,20 +152,20 @@ bool ClassView::score_rows(const Rows& rows, const Snapshot& snapshot) {
   return true;
 }
 
-bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
-  const std::vector<std::uint8_t>& rejects = scratch_.rejects;
-  make_room(scratch_.ranks, rows.size());
-  make_ranks(scratch_.own.data(), rejects.data(), rows.size(), scratch_.ranks.data());
+bool BaseView::place_rows(const Rows& rows, const Snapshot& snapshot) {
+  const std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
+  make_room(common_.scratch.ranks, rows.size());
+  make_ranks(common_.scratch.own.data(), rejects.data(), rows.size(), common_.scratch.ranks.data());
   if (!rows.are_all()) {
     // A node in a group stays there while nothing changes that tells groups apart: neither its object nor pods that
     // count.
-    const std::uint32_t* const first_changes = scratch_.first_change_of.data();
+    const std::uint8_t* const other_objects = common_.scratch.has_other_object.data();
     const auto keeps = [&](Ranks::Index index) {
       if (one_group_) return true;
-      return groups_by_object_ && first_changes[index] == 0 && !sums_.touched().contains(index);
+      return groups_by_object_ && other_objects[index] == 0 && !has_traits(index);
     };
-    ranks_.rescore(rows.indices(), scratch_.ranks, keeps, scratch_.other_rows);
-    for (const std::size_t row : scratch_.other_rows) {
+    ranks_.rescore(rows.indices(), common_.scratch.ranks, keeps, common_.scratch.other_rows);
+    for (const std::size_t row : common_.scratch.other_rows) {
       const auto index = static_cast<Ranks::Index>(rows[row]);
       if (rejects[row] != 0) {
         ranks_.take(index);
@@ -173,24 +174,24 @@ bool ClassView::place_rows(const Rows& rows, const Snapshot& snapshot) {
       const bool only = one_group_ && !ranks_.groups().empty();
       const Ranks::Number group = only ? ranks_.groups().front() : group_of(row, index, snapshot);
       if (group == Ranks::kNone) return fail(declined::kGroups);
-      ranks_.put(index, group, scratch_.ranks[row]);
+      ranks_.put(index, group, common_.scratch.ranks[row]);
     }
     return true;
   }
-  const auto ranks = std::span(scratch_.ranks).first(rows.size());
+  const auto ranks = std::span(common_.scratch.ranks).first(rows.size());
   if (one_group_) {
     if (rows.size() > 0) group_of(0, 0, snapshot);
     ranks_.fill(ranks, {});
   } else {
     if (!group_all(snapshot)) return fail(declined::kGroups);
-    ranks_.fill(ranks, scratch_.groups);
+    ranks_.fill(ranks, common_.scratch.groups);
   }
   return true;
 }
 
-Status ClassView::why_rejected(std::size_t index, const Snapshot& snapshot) {
+Status BaseView::why_rejected(std::size_t index, const Snapshot& snapshot) {
   const NodeInfo& node = *snapshot.nodes()[index];
-  for (const auto& entry : framework_.filters()) {
+  for (const auto& entry : common_.framework.filters()) {
     if (!filters(entry)) continue;
     Status status = entry.plugin->filter(state_, pod_, node);
     if (!status.is_success()) return std::move(status).with_plugin(entry.name);
@@ -199,7 +200,7 @@ Status ClassView::why_rejected(std::size_t index, const Snapshot& snapshot) {
 }
 
 // Keeps why nodes are rejected from now on, for these rows. False: a plugin failed.
-bool ClassView::tell_why(const Rows& rows, const Snapshot& snapshot) {
+bool BaseView::tell_why(const Rows& rows, const Snapshot& snapshot) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::size_t index = rows[row];
     Status status;

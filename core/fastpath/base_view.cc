@@ -1,0 +1,237 @@
+#include "core/fastpath/base_view.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "core/fastpath/attempt.h"
+#include "core/fastpath/pod_class.h"
+
+namespace berth {
+
+BaseView::BaseView(const Common& common, const Of& of, bool with_images)
+    : common_(common),
+      pod_(of.pod),
+      tracked_(of.tracked),
+      undeclared_(of.undeclared),
+      sums_(of.sums),
+      with_images_(with_images),
+      counted_(common.bytes) {
+  for (const Domains::Key& key : of.domains.keys()) domains_.watch(key.name);
+}
+
+bool BaseView::serves(const Pod& pod, const Domains& domains, bool with_images) const {
+  if (with_images != with_images_) return false;
+  const auto& keys = domains.keys();
+  const auto& own = domains_.keys();
+  if (!std::equal(keys.begin(), keys.end(), own.begin(), own.end(),
+                  [](const auto& a, const auto& b) { return a.name == b.name; })) {
+    return false;
+  }
+  const auto is_alike = [&](const auto& entry) { return !takes_part(entry) || !entry.plugin->tells_apart(pod, pod_); };
+  const auto& filters = common_.framework.filters();
+  const auto& scores = common_.framework.scores();
+  return std::all_of(filters.begin(), filters.end(), is_alike) && std::all_of(scores.begin(), scores.end(), is_alike);
+}
+
+// False: what happened cannot be followed change by change.
+bool BaseView::holds(const Snapshot& snapshot) const {
+  const auto& objects = snapshot.object_changes();
+  if (!is_begun_ || !snapshot.changed().reaches(changes_made_) || !objects.reaches(object_changes_made_)) return false;
+  if (!snapshot.has_images()) return true;
+  // The spread of an image depends on the number of nodes.
+  const auto missed = objects.since(object_changes_made_);
+  return std::all_of(missed.begin(), missed.end(),
+                     [](const auto& each) { return each.kind == Snapshot::ObjectChange::Kind::replaced; });
+}
+
+std::string_view BaseView::follow(const Snapshot& snapshot, const Pod& pod) {
+  common_.scratch.tracked.clear();
+  if (!holds(snapshot) || !note_tracked_changes(snapshot) || !follow_object_answers(snapshot)) {
+    pod_ = pod;  // the objects of the previous one may have changed
+    if (tracked_.none()) pod_.shape = {};
+    is_begun_ = begin(snapshot);
+  } else if (changes_made_ != snapshot.changed().made() || !common_.scratch.tracked.empty()) {
+    why_not_begun_ = declined::kBroke;
+    is_begun_ = catch_up(snapshot);
+  }
+  changes_made_ = snapshot.changed().made();
+  object_changes_made_ = snapshot.object_changes().made();
+  counted_.set(bytes());
+  return is_begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
+}
+
+std::size_t BaseView::bytes() const {
+  constexpr std::size_t kRest = 2048;  // the pod, what plugins keep in the state
+  return kRest + ranks_.bytes() + (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
+}
+
+bool BaseView::note_tracked_changes(const Snapshot& snapshot) {
+  const auto& filters = common_.framework.filters();
+  return std::all_of(filters.begin(), filters.end(), [&](const auto& entry) {
+    return !tracked_.test(entry.number) || entry.tracking->changed(state_, snapshot, common_.scratch.tracked);
+  });
+}
+
+// PreFilter and PreScore of plugins for which they depend on the class alone.
+bool BaseView::ask_class(const Snapshot& snapshot) {
+  state_ = CycleState();
+  for (const auto& entry : common_.framework.pre_filters()) {
+    if (!takes_part(entry) || undeclared_.filter.test(entry.number)) continue;
+    PreFilterResult narrowed;
+    const Status status = entry.plugin->pre_filter(state_, pod_, snapshot, narrowed);
+    if (status.is_skip()) {
+      state_.skip_filter.set(entry.number);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return fail(declined::kPreFilter);
+    }
+  }
+  // Counted only where the view goes on: otherwise PreFilter runs again, and is counted then.
+  for (const auto& entry : common_.framework.pre_filters()) {
+    if (!takes_part(entry) || undeclared_.filter.test(entry.number) || state_.skip_filter.test(entry.number)) continue;
+    entry.count();
+  }
+  for (const auto& entry : common_.framework.pre_scores()) {
+    if (!takes_part(entry) || undeclared_.own.test(entry.number)) continue;
+    const Status status = entry.plugin->pre_score(state_, pod_, {});
+    if (status.is_skip()) {
+      state_.skip_score.set(entry.number);
+    } else if (!status.is_success()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The answers of plugins that read nodes' objects alone are shared with other classes.
+bool BaseView::take_object_answers(const Snapshot& snapshot) {
+  auto kept = std::make_shared<Pod>(pod_);
+  kept->shape = {};
+  object_filters_.assign(common_.framework.filters().size(), {});
+  object_scores_.assign(common_.framework.scores().size(), {});
+  for (std::size_t place = 0; place < object_filters_.size(); ++place) {
+    const auto& entry = common_.framework.filters()[place];
+    if (!filters(entry) || entry.plugin->reads(pod_, Point::filter) != Reads::node_object) continue;
+    object_filters_[place].answer = common_.answers.of_filter(place, kept);
+  }
+  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
+    const auto& entry = common_.framework.scores()[place];
+    if (!scores(entry) || entry.plugin->reads(pod_, Point::score) != Reads::node_object) continue;
+    object_scores_[place].answer = common_.answers.of_score(place, kept);
+  }
+  // The first call takes note of what is the same for all nodes, the second one finds no difference.
+  follow_object_answers(snapshot);
+  return follow_object_answers(snapshot);
+}
+
+// False: a plugin failed, or what was the same for all nodes is so no longer, or the other way round.
+bool BaseView::follow_object_answers(const Snapshot& snapshot) {
+  bool holds = true;
+  const auto note = [&holds](OfObjects& of) {
+    holds = holds && of.was_uniform == of.answer->uniform && (!of.was_uniform || of.was_same == of.answer->same);
+    of.was_uniform = of.answer->uniform;
+    of.was_same = of.answer->same;
+  };
+  for (std::size_t place = 0; place < object_filters_.size(); ++place) {
+    OfObjects& of = object_filters_[place];
+    if (of.answer == nullptr) continue;
+    if (!common_.answers.follow_filter(place, *of.answer, state_, pod_, snapshot)) return false;
+    note(of);
+  }
+  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
+    OfObjects& of = object_scores_[place];
+    if (of.answer == nullptr) continue;
+    if (!common_.answers.follow_score(place, *of.answer, state_, pod_, snapshot)) return false;
+    note(of);
+  }
+  return holds;
+}
+
+// Whether nodes can have different traits. False: own scores of so large weights need more than 32 bits.
+bool BaseView::note_shape() {
+  most_own_ = 0;
+  normalizing_ = 0;
+  one_group_ = domains_.keys().empty();
+  groups_by_object_ = true;
+  for (std::size_t place = 0; place < object_scores_.size(); ++place) {
+    const auto& entry = common_.framework.scores()[place];
+    if (!scores(entry)) continue;
+    if (entry.normalizing == nullptr) {
+      most_own_ += ScorePlugin::kMaxScore * entry.weight;
+    } else {
+      object_scores_[place].in_key = normalizing_++;
+      groups_by_object_ = groups_by_object_ && object_scores_[place].answer != nullptr;
+      one_group_ = one_group_ && object_scores_[place].answer != nullptr && object_scores_[place].was_uniform;
+    }
+  }
+  one_group_ = one_group_ && most_own_ <= Ranks::kMostScore;
+  groups_by_object_ = groups_by_object_ && most_own_ <= Ranks::kMostScore;
+  if (most_own_ <= std::numeric_limits<std::int32_t>::max()) return true;
+  return fail(declined::kTotals);
+}
+
+bool BaseView::begin(const Snapshot& snapshot) {
+  why_not_begun_ = declined::kBroke;
+  ++begun_;
+  return ask_class(snapshot) && take_object_answers(snapshot) && regroup(snapshot);
+}
+
+// Judges all nodes again.
+bool BaseView::regroup(const Snapshot& snapshot) {
+  domains_.follow(snapshot);
+  if (!note_shape()) return false;
+  ranks_.reset(snapshot.nodes().size());
+  if (tells_why_) rejected_.reset(snapshot.nodes().size());
+  return judge(Rows::all(snapshot), snapshot);
+}
+
+bool BaseView::catch_up(const Snapshot& snapshot) {
+  ViewScratch& scratch = common_.scratch;
+  const std::size_t nodes = snapshot.nodes().size();
+  const auto indices = snapshot.changed().since(changes_made_);
+  const auto objects = snapshot.object_changes().since(object_changes_made_);
+  if (ranks_.size() != nodes) {
+    ranks_.resize(nodes);
+    if (tells_why_) rejected_.resize(nodes);
+  }
+  if (scratch.has_other_object.size() < nodes) scratch.has_other_object.resize(nodes);
+  if (objects.empty()) return judge_changed(indices, snapshot);  // to judge a node twice does no harm
+  const auto note_objects = [&](std::uint8_t differs) {
+    for (const auto& each : objects) {
+      if (each.index < nodes) scratch.has_other_object[each.index] = differs;
+    }
+  };
+  note_objects(1);
+  scratch.changed.clear();
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(scratch.changed),
+               [nodes](Ranks::Index index) { return index < nodes; });
+  const bool judged = judge_changed(scratch.changed, snapshot);
+  note_objects(0);
+  return judged;
+}
+
+// Judges these nodes again, and those that plugins follow.
+bool BaseView::judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot) {
+  if (!domains_.follow(snapshot)) return regroup(snapshot);
+  ranks_.prefetch(indices);
+  if (common_.scratch.tracked.empty()) return judge(Rows::at(snapshot, indices, common_.scratch.copies), snapshot);
+  std::vector<Ranks::Index>& all = common_.scratch.changed;
+  if (indices.data() != all.data()) all.assign(indices.begin(), indices.end());
+  for (const std::size_t index : common_.scratch.tracked) all.push_back(static_cast<Ranks::Index>(index));
+  return judge(Rows::at(snapshot, all, common_.scratch.copies), snapshot);
+}
+
+std::int64_t BaseView::raw_score(Ranks::Number group, std::size_t place) const {
+  const OfObjects& of = object_scores_[place];
+  return one_group_ ? of.was_same : ranks_.key_of(group)[of.in_key];
+}
+
+const NodeStatuses* BaseView::rejected(const Snapshot& snapshot) {
+  if (std::exchange(tells_why_, true)) return &rejected_;
+  rejected_.reset(snapshot.nodes().size());
+  tells_why_ = tell_why(Rows::all(snapshot), snapshot);
+  return tells_why_ ? &rejected_ : nullptr;
+}
+
+}  // namespace berth
