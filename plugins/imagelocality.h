@@ -17,6 +17,7 @@ class ImageLocality final : public ScorePlugin, public BatchScorePlugin {
   Reads reads(const Pod&, Point) const override { return Reads::node_and_images; }
   bool tells_apart(const Pod& a, const Pod& b) const override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool scores_none(const Pod&, const Snapshot& snapshot) const override { return !snapshot.has_images(); }
   bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                   std::int32_t* scores) override;
 

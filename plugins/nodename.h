@@ -16,6 +16,7 @@ class NodeName final : public FilterPlugin, public EnqueueExtensions {
   std::string_view name() const override { return kName; }
   Reads reads(const Pod&, Point) const override { return Reads::node_object; }
   bool tells_apart(const Pod& a, const Pod& b) const override { return a.node_name != b.node_name; }
+  bool accepts_all(const CycleState&, const Pod& pod) const override { return pod.node_name.empty(); }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
 };

@@ -43,4 +43,12 @@ Status NodeUnschedulable::filter(CycleState&, const Pod& pod, const NodeInfo& no
   return kCordoned;
 }
 
+bool NodeUnschedulable::filter_rows(CycleState&, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                                    std::uint8_t* rejects) {
+  const NodeColumns::Marks& cordoned = snapshot.columns().unschedulable();
+  if (cordoned.count == 0 || tolerates_unschedulable(pod)) return true;
+  for (std::size_t row = 0; row < rows.size(); ++row) rejects[row] |= cordoned.nodes[rows[row]];
+  return true;
+}
+
 }  // namespace berth

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-class NodeUnschedulable final : public FilterPlugin, public EnqueueExtensions {
+class NodeUnschedulable final : public FilterPlugin, public BatchFilterPlugin, public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodeUnschedulable";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
@@ -20,6 +20,8 @@ class NodeUnschedulable final : public FilterPlugin, public EnqueueExtensions {
   bool tells_apart(const Pod& a, const Pod& b) const override { return a.spec->tolerations != b.spec->tolerations; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                   std::uint8_t* rejects) override;
 };
 
 }  // namespace berth

@@ -51,6 +51,13 @@ Hint after_toleration_change(const Pod& pod, const EventObjects& objects) {
   return objects.new_pod == nullptr || objects.new_pod->uid() == pod.uid() ? Hint::queue : Hint::skip;
 }
 
+// The taints that the pod would rather not meet.
+std::int64_t count_untolerated(const Preference& preference, const Node& node) {
+  return std::count_if(node.taints.begin(), node.taints.end(), [&preference](const Taint& taint) {
+    return taint.effect == TaintEffect::prefer_no_schedule && !tolerates(preference.tolerations, taint);
+  });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> TaintToleration::make(const Json& args, Handle&) {
@@ -65,6 +72,16 @@ std::vector<EventWithHint> TaintToleration::events_to_register() const {
 Status TaintToleration::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
   if (tolerates_taints(pod, *node.node)) return {};
   return kUntolerated;
+}
+
+bool TaintToleration::filter_rows(CycleState&, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                                  std::uint8_t* rejects) {
+  const NodeColumns::Marks& tainted = snapshot.columns().tainted();
+  for (std::size_t row = 0; tainted.count > 0 && row < rows.size(); ++row) {
+    if (tainted.nodes[rows[row]] == 0) continue;
+    if (!tolerates_taints(pod, *snapshot.nodes()[rows[row]]->node)) rejects[row] = 1;
+  }
+  return true;
 }
 
 Status TaintToleration::admit(CycleState&, const Pod& pod, const NodeInfo& node) {
@@ -86,10 +103,21 @@ Status TaintToleration::pre_score(CycleState& state, const Pod& pod,
 Status TaintToleration::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
   const auto* preference = state.read<Preference>();
   if (preference == nullptr) return Status::error("PreScore did not run");
-  score = std::count_if(node.node->taints.begin(), node.node->taints.end(), [preference](const Taint& taint) {
-    return taint.effect == TaintEffect::prefer_no_schedule && !tolerates(preference->tolerations, taint);
-  });
+  score = count_untolerated(*preference, *node.node);
   return {};
+}
+
+bool TaintToleration::score_rows(CycleState& state, const Pod&, const Snapshot& snapshot, const Rows& rows,
+                                 std::int32_t* scores) {
+  const auto* preference = state.read<Preference>();
+  if (preference == nullptr) return false;
+  const NodeColumns::Marks& tainted = snapshot.columns().tainted();
+  std::fill_n(scores, rows.size(), 0);
+  for (std::size_t row = 0; tainted.count > 0 && row < rows.size(); ++row) {
+    if (tainted.nodes[rows[row]] == 0) continue;
+    scores[row] = static_cast<std::int32_t>(count_untolerated(*preference, *snapshot.nodes()[rows[row]]->node));
+  }
+  return true;
 }
 
 Status TaintToleration::normalize(CycleState&, const Pod&, std::vector<NodeScore>& scores) {

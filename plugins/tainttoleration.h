@@ -12,9 +12,11 @@
 namespace berth {
 
 class TaintToleration final : public FilterPlugin,
+                              public BatchFilterPlugin,
                               public AdmissionPlugin,
                               public PreScorePlugin,
                               public ScorePlugin,
+                              public BatchScorePlugin,
                               public NormalizeScorePlugin,
                               public EnqueueExtensions {
  public:
@@ -26,10 +28,14 @@ class TaintToleration final : public FilterPlugin,
   bool tells_apart(const Pod& a, const Pod& b) const override { return a.spec->tolerations != b.spec->tolerations; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                   std::uint8_t* rejects) override;
   Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                  std::int32_t* scores) override;
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
 };
 

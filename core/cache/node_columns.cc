@@ -24,7 +24,21 @@ std::size_t inexact_of(const NodeInfo& node, std::size_t resource) {
 
 NodeColumns::NodeColumns(const Nodes& nodes) {
   resize(nodes.size());
-  for (std::size_t index = 0; index < nodes.size(); ++index) set_amounts(index, nullptr, *nodes[index]);
+  for (std::size_t index = 0; index < nodes.size(); ++index) {
+    set_amounts(index, nullptr, *nodes[index]);
+    mark(index, nodes[index]->node.get());
+  }
+}
+
+// `node`: null: there is none any more.
+void NodeColumns::mark(std::size_t index, const Node* node) {
+  const auto set = [index](Marks& marks, bool has) {
+    marks.count += has ? 1u : 0u;
+    marks.count -= marks.nodes[index];
+    marks.nodes[index] = has ? 1 : 0;
+  };
+  set(tainted_, node != nullptr && !node->taints.empty());
+  set(unschedulable_, node != nullptr && node->unschedulable);
 }
 
 void NodeColumns::resize(std::size_t nodes) {
@@ -34,6 +48,8 @@ void NodeColumns::resize(std::size_t nodes) {
     }
   }
   full_.resize(nodes);
+  tainted_.nodes.resize(nodes);
+  unschedulable_.nodes.resize(nodes);
   for (auto& [key, label] : labels_) {
     for (std::size_t index = nodes; index < label.numbers.size(); ++index) count(label, label.numbers[index], -1);
     label.numbers.resize(nodes, Label::kNone);
@@ -45,6 +61,7 @@ void NodeColumns::add_last(const NodeInfo& node) {
   const std::size_t index = size();
   resize(index + 1);
   set_amounts(index, nullptr, node);
+  mark(index, node.node.get());
   for (auto& [key, label] : labels_) {
     if (label.built != index) continue;
     set_label(label, key, index, *node.node);
@@ -56,6 +73,7 @@ void NodeColumns::take_last(const NodeInfo& node) {
   for (std::size_t resource = 0; resource < kResources; ++resource) {
     resources_[resource].inexact -= inexact_of(node, resource);
   }
+  mark(size() - 1, nullptr);
   resize(size() - 1);
 }
 
@@ -97,6 +115,7 @@ void NodeColumns::set_label(Label& label, const std::string& key, std::size_t in
 void NodeColumns::set(std::size_t index, const NodeInfo& before, const NodeInfo& after) {
   set_amounts(index, &before, after);
   if (before.node == after.node) return;
+  mark(index, after.node.get());
   for (auto& [key, label] : labels_) {
     if (index < label.built) set_label(label, key, index, *after.node);
   }

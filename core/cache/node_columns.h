@@ -34,6 +34,12 @@ class NodeColumns {
     std::size_t inexact = 0;  // nodes with an amount that is not exact
   };
 
+  // What few nodes' objects have.
+  struct Marks {
+    std::vector<std::uint8_t> nodes;  // by index; 1: it has it
+    std::size_t count = 0;
+  };
+
   // One label: nodes of one value have one number.
   struct Label {
     static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);  // the node does not have it
@@ -56,6 +62,8 @@ class NodeColumns {
   std::size_t size() const { return full_.size(); }
   const OfResource& of(Resource resource) const { return resources_[resource]; }
   const std::vector<std::uint8_t>& full() const { return full_; }  // 1: the node has as many pods as it takes
+  const Marks& tainted() const { return tainted_; }                // has a taint
+  const Marks& unschedulable() const { return unschedulable_; }    // spec.unschedulable
   // Kept from the first call on, for the keys read last. `nodes`: those of the snapshot.
   const Label& label(const std::string& key, const Nodes& nodes);
   // Builds label() for so many nodes more. False: nothing was left to do.
@@ -67,6 +75,7 @@ class NodeColumns {
   static constexpr std::size_t kLabels = 64;
   void resize(std::size_t nodes);
   void set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node);
+  void mark(std::size_t index, const Node* node);
   Label& begin_label(const std::string& key, std::size_t nodes);
   static void build(Label& label, const std::string& key, const Nodes& nodes, std::size_t end);
   static void set_label(Label& label, const std::string& key, std::size_t index, const Node& node);
@@ -74,6 +83,7 @@ class NodeColumns {
 
   std::array<OfResource, kResources> resources_;
   std::vector<std::uint8_t> full_;
+  Marks tainted_, unschedulable_;
   std::map<std::string, Label> labels_;  // by key, at most kLabels
 };
 

@@ -87,6 +87,11 @@ bool BaseView::ask_class(const Snapshot& snapshot) {
       return fail(declined::kPreFilter);
     }
   }
+  accepts_all_.reset();
+  for (const auto& entry : common_.framework.filters()) {
+    const bool is_tracked = entry.plugin->reads(pod_, Point::filter) == Reads::objects;
+    if (filters(entry) && !is_tracked && entry.plugin->accepts_all(state_, pod_)) accepts_all_.set(entry.number);
+  }
   // Counted only where the view goes on: otherwise PreFilter runs again, and is counted then.
   for (const auto& entry : common_.framework.pre_filters()) {
     if (!takes_part(entry) || undeclared_.filter.test(entry.number) || state_.skip_filter.test(entry.number)) continue;

@@ -79,7 +79,8 @@ class BaseView {
   }
   template <class Entry>
   bool filters(const Entry& entry) const {
-    return takes_part(entry) && !state_.skip_filter.test(entry.number) && !undeclared_.filter.test(entry.number);
+    return takes_part(entry) && !state_.skip_filter.test(entry.number) && !undeclared_.filter.test(entry.number) &&
+           !accepts_all_.test(entry.number);
   }
   template <class Entry>
   bool scores(const Entry& entry) const {
@@ -125,6 +126,7 @@ class BaseView {
   std::int64_t begun_ = 0;
   std::string_view why_not_begun_;
   CycleState state_;
+  PluginBits accepts_all_;  // Filter plugins that accept every node
   Domains domains_;
   std::vector<OfObjects> object_filters_, object_scores_;  // by place in the framework's list
   std::int64_t most_own_ = 0;                              // the highest sum of own scores

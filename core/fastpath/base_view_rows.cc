@@ -11,16 +11,26 @@ namespace berth {
 
 namespace {
 
-// Adds one plugin's scores to the nodes' own. False: one of a node that is not rejected is out of range.
-BERTH_VECTORIZED bool add_weighted(const std::int32_t* scores, std::int32_t weight, const std::uint8_t* rejects,
-                                   std::size_t rows, std::int32_t* own) {
+// Adds one plugin's scores to the nodes' own; those of the first plugin are the own ones so far. False: one of a node
+// that is not rejected is out of range.
+template <bool kFirst>
+inline bool take_weighted(const std::int32_t* scores, std::int32_t weight, const std::uint8_t* rejects,
+                          std::size_t rows, std::int32_t* own) {
   std::uint32_t wrong = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     const auto score = static_cast<std::uint32_t>(scores[row]);
     wrong |= (score > ScorePlugin::kMaxScore ? 1u : 0u) & (rejects[row] ^ 1u);
-    own[row] += scores[row] * weight;
+    own[row] = (kFirst ? 0 : own[row]) + scores[row] * weight;
   }
   return wrong == 0;
+}
+BERTH_VECTORIZED bool set_weighted(const std::int32_t* scores, std::int32_t weight, const std::uint8_t* rejects,
+                                   std::size_t rows, std::int32_t* own) {
+  return take_weighted<true>(scores, weight, rejects, rows, own);
+}
+BERTH_VECTORIZED bool add_weighted(const std::int32_t* scores, std::int32_t weight, const std::uint8_t* rejects,
+                                   std::size_t rows, std::int32_t* own) {
+  return take_weighted<false>(scores, weight, rejects, rows, own);
 }
 
 BERTH_VECTORIZED void make_ranks(const std::int32_t* own, const std::uint8_t* rejects, std::size_t rows,
@@ -133,7 +143,8 @@ bool BaseView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& s
 bool BaseView::score_rows(const Rows& rows, const Snapshot& snapshot) {
   const std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
   std::vector<std::int32_t>& own = common_.scratch.own;
-  own.assign(rows.size(), 0);
+  make_room(own, rows.size());
+  bool is_first = true;
   std::size_t normalizing = 0;
   for (std::size_t place = 0; place < common_.framework.scores().size(); ++place) {
     const auto& entry = common_.framework.scores()[place];
@@ -144,11 +155,14 @@ bool BaseView::score_rows(const Rows& rows, const Snapshot& snapshot) {
       if (!ask_scores(place, rows, snapshot, common_.scratch.raw[normalizing++])) return false;
       continue;
     }
+    if (entry.batch_score != nullptr && entry.batch_score->scores_none(pod_, snapshot)) continue;
     std::vector<std::int32_t>& scores = common_.scratch.scores;
     if (!ask_scores(place, rows, snapshot, scores)) return false;
     const auto weight = static_cast<std::int32_t>(entry.weight);  // see note_shape()
-    if (!add_weighted(scores.data(), weight, rejects.data(), rows.size(), own.data())) return false;
+    const auto take = std::exchange(is_first, false) ? set_weighted : add_weighted;
+    if (!take(scores.data(), weight, rejects.data(), rows.size(), own.data())) return false;
   }
+  if (is_first) std::fill_n(own.begin(), rows.size(), 0);
   return true;
 }
 

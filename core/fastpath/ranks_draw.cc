@@ -101,6 +101,7 @@ void RanksDraw::begin() {
 
 std::size_t RanksDraw::few_in(std::size_t first, std::size_t last) const {
   const std::vector<Ranks::Index>& few = scratch_.few_best;
+  if (few.empty()) return 0;
   const auto from = std::lower_bound(few.begin(), few.end(), first);
   return static_cast<std::size_t>(std::lower_bound(from, few.end(), last) - from);
 }

@@ -87,6 +87,8 @@ class BatchFilterPlugin {
 class BatchScorePlugin {
  public:
   virtual ~BatchScorePlugin() = default;
+  // True when every node's score is 0, so that none need be asked for.
+  virtual bool scores_none(const Pod& /*pod*/, const Snapshot& /*snapshot*/) const { return false; }
   virtual bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                           std::int32_t* scores) = 0;
 };

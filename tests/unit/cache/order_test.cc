@@ -22,6 +22,8 @@ class CacheOrder : public ::testing::Test {
   void add(const std::string& name, std::uint64_t zone = 0) {
     Node node = make_node(name, std::to_string(1 + random.below(8)));
     node.metadata.labels["topology.kubernetes.io/zone"] = "zone-" + std::to_string(zone);
+    node.unschedulable = random.chance(1, 5);
+    if (random.chance(1, 3)) node.taints.push_back({"reserved", "yes", TaintEffect::no_schedule});
     cache.set_node(share(std::move(node)));
     names.insert(name);
   }
@@ -109,16 +111,25 @@ class CacheOrder : public ::testing::Test {
     const NodeColumns::Label& zones = snapshot.columns().label("topology.kubernetes.io/zone", snapshot.nodes());
     ASSERT_EQ(columns.size(), names.size());
     std::map<std::string, std::uint32_t> number_of;
+    std::size_t tainted = 0;
+    std::size_t unschedulable = 0;
     for (const std::string& name : names) {
       const std::size_t index = snapshot.index_of(name);
       ASSERT_LT(index, names.size()) << name;
       EXPECT_EQ(snapshot.nodes()[index].get(), cache.find(name));
+      const Node& node = *cache.find(name)->node;
+      EXPECT_EQ(columns.tainted().nodes[index], node.taints.empty() ? 0 : 1);
+      EXPECT_EQ(columns.unschedulable().nodes[index], node.unschedulable ? 1 : 0);
+      tainted += node.taints.empty() ? 0 : 1;
+      unschedulable += node.unschedulable ? 1 : 0;
       const auto& cpu = columns.of(NodeColumns::milli_cpu);
       EXPECT_EQ(cpu.allocatable[index], static_cast<double>(cache.find(name)->allocatable.milli_cpu));
       EXPECT_EQ(cpu.requested[index], static_cast<double>(cache.find(name)->requested.milli_cpu));
       const std::string zone = cache.find(name)->node->metadata.labels.at("topology.kubernetes.io/zone");
       EXPECT_EQ(number_of.try_emplace(zone, zones.numbers[index]).first->second, zones.numbers[index]);
     }
+    EXPECT_EQ(columns.tainted().count, tainted);
+    EXPECT_EQ(columns.unschedulable().count, unschedulable);
     EXPECT_EQ(columns.of(NodeColumns::memory).inexact, fresh.of(NodeColumns::memory).inexact);
     EXPECT_EQ(snapshot.index_of("nobody"), names.size());
   }
