@@ -1,6 +1,8 @@
-// berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter]]: runs the workload on a
-// fleet of this size, measuring for at most this many seconds, and prints one line of JSON per scope. The last argument
-// adds a plugin that declares nothing. berth_bench TRACE.jsonl fast|plain replays a trace. tests/bench/run calls it.
+// berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter] [pods=N]]: runs the
+// workload on a fleet of this size, measuring for at most this many seconds, and prints one line of JSON per scope. The
+// kind of a plugin adds one that declares nothing. With pods=N the workload's pods are bound, deleted and bound again,
+// until N were; deleting is not measured. berth_bench TRACE.jsonl fast|plain replays a trace. tests/bench/run calls it.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -57,25 +59,43 @@ class Run {
     return make_changes(measured);
   }
 
-  // Queues the measured pods, all at once or one by one, and runs the scheduler until all are bound or time is up.
-  void measure() {
-    const std::size_t churn_every = workload_.count("churn_every", nodes_);
-    const bool one_by_one = workload_.count("one_by_one", nodes_) > 0;
-    std::size_t queued = one_by_one ? 0 : measured_.size();
-    recorder_.begin(measured_.size() * 4);
-    for (std::size_t i = 0; i < queued; ++i) world_.queue_pod(measured_[i]);
-    while (recorder_.bound() < measured_.size() && recorder_.elapsed_ns() < limit_ns_) {
-      if (one_by_one && recorder_.bound() == queued) world_.queue_pod(measured_[queued++]);
-      if (!recorder_.step() && !world_.wait_for_queue()) break;
-      if (churn_every > 0 && recorder_.bound() / churn_every > churned_) world_.replace_node(churned_++);
-      change_nodes();
+  // Measures until so many pods were bound, each round those of the workload, or time is up.
+  void measure(std::size_t pods) {
+    recorder_.begin(std::max(pods, measured_.size() * 4));
+    for (std::size_t bound = bind_all(0); bound < pods && recorder_.elapsed_ns() < limit_ns_;) {
+      recorder_.end();
+      for (const auto& pod : measured_) world_.delete_pod(pod->metadata.key());
+      recorder_.go_on();
+      bound = bind_all(bound);
     }
     recorder_.end();
+  }
+
+  // Whether the workload's pods can be bound again when they were deleted.
+  bool can_repeat() const {
+    return workload_.object("claim", 0).is_null() && workload_.count("churn_every", nodes_) == 0 && changes_.empty() &&
+           workload_.count("one_by_one", nodes_) == 0;
   }
 
   void print() const { recorder_.print(title_); }
 
  private:
+  // Queues the measured pods, all at once or one by one, and runs the scheduler until all are bound or time is up.
+  // Returns how many were bound in all; `before`: those of earlier rounds.
+  std::size_t bind_all(std::size_t before) {
+    const std::size_t churn_every = workload_.count("churn_every", nodes_);
+    const bool one_by_one = workload_.count("one_by_one", nodes_) > 0;
+    std::size_t queued = one_by_one ? 0 : measured_.size();
+    for (std::size_t i = 0; i < queued; ++i) world_.queue_pod(measured_[i]);
+    while (recorder_.bound() < before + measured_.size() && recorder_.elapsed_ns() < limit_ns_) {
+      if (one_by_one && recorder_.bound() == queued) world_.queue_pod(measured_[queued++]);
+      if (!recorder_.step() && !world_.wait_for_queue()) break;
+      if (churn_every > 0 && recorder_.bound() / churn_every > churned_) world_.replace_node(churned_++);
+      change_nodes();
+    }
+    return recorder_.bound();
+  }
+
   Status make(const char* what, std::size_t first, std::size_t count, std::vector<std::shared_ptr<const Pod>>& pods) {
     for (std::size_t i = first; i < first + count; ++i) {
       if (const Json claim = workload_.object("claim", i); !claim.is_null() && what == std::string("measured")) {
@@ -140,16 +160,23 @@ int run(const std::string& file, int argc, char** argv) {
   if (!workload) return fail(workload.error());
   bool instructions = false;
   std::string undeclared;
+  std::size_t pods = 0;
   for (int i = 5; i < argc; ++i) {
     if (std::string(argv[i]) == "instructions") {
       instructions = true;
+    } else if (std::string(argv[i]).starts_with("pods=")) {
+      pods = std::stoul(argv[i] + 5);
     } else {
       undeclared = argv[i];
     }
   }
   Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12, instructions, undeclared);
   if (const Status ready = run.prepare(); !ready.is_success()) return fail(ready);
-  run.measure();
+  if (pods > 0 && !run.can_repeat()) {
+    return fail(Status::error("pods=" + std::to_string(pods) + ": " + file +
+                              " has claims, pods one by one or nodes that change, which cannot be repeated"));
+  }
+  run.measure(pods);
   run.print();
   return 0;
 }
@@ -162,10 +189,10 @@ int main(int argc, char** argv) {
   const std::string file = argc > 1 ? argv[1] : "";
   const bool is_trace = file.ends_with(".jsonl");
   if (argc < (is_trace ? 3 : 4)) {
-    std::fprintf(
-        stderr,
-        "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter]]\n"
-        "       berth_bench TRACE.jsonl fast|plain\n");
+    std::fprintf(stderr,
+                 "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter] "
+                 "[pods=N]]\n"
+                 "       berth_bench TRACE.jsonl fast|plain\n");
     return 2;
   }
   return is_trace ? berth::bench::replay(file, argv[2]) : berth::bench::run(file, argc, argv);

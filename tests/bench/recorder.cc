@@ -47,6 +47,7 @@ bool Recorder::step() {
 
 void Recorder::begin(std::size_t pods_expected) {
   attempts_ = {};
+  loop_ = {};
   spans_.clear();
   spans_.reserve(pods_expected);
   bound_ = 0;

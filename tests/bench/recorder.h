@@ -28,11 +28,12 @@ class Recorder {
   bool step();
   // Forgets what was recorded; the loop begins now.
   void begin(std::size_t pods_expected);
-  // The loop ends now.
-  void end() { loop_ = meter_.read() - began_; }
+  // The loop ends now, or stands still until it goes on.
+  void end() { loop_ += meter_.read() - began_; }
+  void go_on() { began_ = meter_.read(); }
 
   std::size_t bound() const { return bound_; }
-  std::int64_t elapsed_ns() const { return now_ns() - began_.ns; }
+  std::int64_t elapsed_ns() const { return loop_.ns + now_ns() - began_.ns; }
   // One line of JSON for the scope "cycle" and one for "loop". `count_attempts`: pods per second are attempts per
   // second, as in a storm of pods that mostly fit nowhere.
   void print(const Title& title, bool count_attempts = false) const;

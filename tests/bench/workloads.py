@@ -1,6 +1,6 @@
 """Runs berth_bench on workloads and fleets of several sizes; tests/bench/run builds and calls it.
 
-    tests/bench/run [--workload NAME]... [--nodes N]... [--path P] [--seconds S] [--instructions] [--json FILE]
+    tests/bench/run [--workload NAME]... [--nodes N]... [--path P] [--pods N] [--seconds S] [--instructions] [--json FILE]
                     [--undeclared KIND]...
     tests/bench/run --growth [--workload NAME]...
     tests/bench/run --trace FILE[.gz]... [--path P] [--json FILE]
@@ -49,6 +49,7 @@ def measure(given, name, nodes):
         command = [given.program, str(WORKLOADS / f"{name}.json"), str(nodes), path, str(given.seconds)]
         command += ["instructions"] if given.instructions else []
         command += [undeclared] if undeclared != "none" else []
+        command += [f"pods={given.pods}"] if given.pods else []
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         lines += [json.loads(line) for line in done.stdout.splitlines()]
     runs = len(given.path) * len(given.undeclared)
@@ -142,6 +143,7 @@ def main():
     parser.add_argument("--path", action="append", choices=["plain", "fast"], help="default: both")
     parser.add_argument("--undeclared", action="append", choices=["none", "score", "normalized", "filter"],
                         help="add a plugin that declares nothing; default: none")
+    parser.add_argument("--pods", type=int, help="measure so many pods, in rounds: bound, deleted and bound again; give the --seconds that it takes")
     parser.add_argument("--seconds", type=float, default=12, help="time limit per workload and size")
     parser.add_argument("--growth", action="store_true", help="up to 100000 nodes, fast path only, repeated classes")
     parser.add_argument("--instructions", action="store_true", help="count instructions per pod in user space; - if the kernel does not support it")
@@ -162,8 +164,12 @@ def main():
     if given.seed is not None and given.generated is None:
         parser.error("--seed is that of --generated: add --generated, or leave it out")
     given.seed = 1 if given.seed is None else given.seed
-    if (given.trace or given.generated is not None) and (given.workload or given.nodes or given.undeclared or given.growth or given.instructions):
-        parser.error("--trace and --generated replay a trace as it is: leave out --workload, --nodes, --undeclared, --growth and --instructions")
+    if (given.trace or given.generated is not None) and (
+            given.workload or given.nodes or given.undeclared or given.growth or given.instructions or given.pods):
+        parser.error("--trace and --generated replay a trace as it is: leave out --workload, --nodes, --pods, --undeclared, --growth and "
+                     "--instructions")
+    if given.pods is not None and given.pods < 1:
+        parser.error("--pods: expected a number of pods from 1 on, such as 1000000")
     given.workload = given.workload or [name for name in names if not given.growth or name not in NEVER_REPEATED]
     given.nodes = given.nodes or [100, 1000, 5000, 20000] + ([100000] if given.growth else [])
     given.undeclared = given.undeclared or ["none"]
