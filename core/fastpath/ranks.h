@@ -118,7 +118,6 @@ class Ranks {
     Index any = 0;
     bool has_any = false;
     bool known = false;  // best
-    bool asked = false;  // by RanksDraw, during the call
     Best best;
     std::vector<Index> few;     // while there are no blocks
     std::vector<Block> blocks;  // empty: none

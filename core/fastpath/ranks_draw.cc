@@ -1,6 +1,7 @@
 #include "core/fastpath/ranks_draw.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/vectorized.h"
 
@@ -18,23 +19,49 @@ BERTH_VECTORIZED std::size_t count_asked(const std::uint32_t* words, std::size_t
   return found;
 }
 
+// The following add 1, or what a block has, to each count where the score is that of the best nodes.
+BERTH_VECTORIZED void count_words(const std::uint32_t* words, std::size_t count, std::uint32_t best,
+                                  std::uint32_t* counts) {
+  for (std::size_t i = 0; i < count; ++i) counts[i] += words[i] == best ? 1 : 0;
+}
+
+BERTH_VECTORIZED void count_scores(const Ranks::Score* scores, std::size_t count, Ranks::Score best,
+                                   std::uint32_t* counts) {
+  for (std::size_t i = 0; i < count; ++i) counts[i] += scores[i] == best ? 1 : 0;
+}
+
+BERTH_VECTORIZED void count_blocks(const Ranks::Block* blocks, std::size_t count, Ranks::Score best,
+                                   std::uint32_t* counts) {
+  for (std::size_t i = 0; i < count; ++i) counts[i] += blocks[i].score == best ? blocks[i].nodes : 0;
+}
+
+// Where the nth of what is counted is; `n` is then what is left of it there.
+std::size_t find_nth(const std::uint32_t* counts, std::size_t& n) {
+  std::size_t at = 0;
+  for (; counts[at] <= n; ++at) n -= counts[at];
+  return at;
+}
+
 }  // namespace
 
 Ranks::Index RanksDraw::nth(std::size_t n, Ranks::Index start) {
   if (are_stale()) return nth_by_scan(n, start);
   if (are_listed()) return nth_of_listed(n, start);
-  begin();
+  list_few();
   std::size_t total = 0;
   for (const Ranks::Number number : groups_) total += ranks_.groups_[number].best.nodes;
   if (total > 1) n = (n + count_below(start)) % total;
   std::size_t at = 0;
-  for (std::size_t nodes = 0; (nodes = count_in_block_of_blocks(at)) <= n; ++at) n -= nodes;
-  at *= Ranks::kSide;
-  for (std::size_t nodes = 0; (nodes = count_in_block(at)) <= n; ++at) n -= nodes;
-  auto index = static_cast<Ranks::Index>(at * Ranks::kSide);
-  while (!is_asked(index) || n-- > 0) ++index;
-  for (const Ranks::Number number : groups_) ranks_.groups_[number].asked = false;
-  return index;
+  for (std::size_t nodes = 0; (nodes = sum(Level::blocks_of_blocks, at, Ranks::kSide)) <= n; at += Ranks::kSide) {
+    n -= nodes;
+  }
+  at += find_nth(scratch_.counts.data(), n);
+  for (const Level level : {Level::blocks, Level::nodes}) {
+    at *= Ranks::kSide;
+    count(level, at);
+    at += find_nth(scratch_.counts.data(), n);
+  }
+  return static_cast<Ranks::Index>(at);
 }
 
 // True when to look at the blocks of these groups that are stale takes longer than to look at each node once. Most are
@@ -90,57 +117,61 @@ void RanksDraw::list_best(Ranks::Number number) {
   }
 }
 
-void RanksDraw::begin() {
+void RanksDraw::list_few() {
   scratch_.few_best.clear();
-  for (const Ranks::Number number : groups_) {
-    list_best(number);
-    ranks_.groups_[number].asked = true;
-  }
+  for (const Ranks::Number number : groups_) list_best(number);
   std::sort(scratch_.few_best.begin(), scratch_.few_best.end());
 }
 
-std::size_t RanksDraw::few_in(std::size_t first, std::size_t last) const {
+// Sets scratch_.counts to how many of the nodes that are asked for each of the Ranks::kSide entries from `first` on
+// has.
+void RanksDraw::count(Level level, std::size_t first) {
+  auto& counts = scratch_.counts;
+  counts.fill(0);
+  const auto entries = [first](std::size_t size) { return std::min(Ranks::kSide, size - first); };
+  if (level == Level::nodes) {
+    const std::size_t nodes = entries(ranks_.size());
+    for (const Ranks::Number number : groups_) {
+      const Ranks::Score best = ranks_.groups_[number].best.score;
+      if (ranks_.has_words()) {
+        count_words(&ranks_.words_[first], nodes, Ranks::word_of(number, best), counts.data());
+      } else {
+        count_scores(&ranks_.scores_[first], nodes, best, counts.data());
+      }
+    }
+    return;
+  }
+  for (const Ranks::Number number : groups_) {
+    const Ranks::Group& group = ranks_.groups_[number];
+    const auto& blocks = level == Level::blocks ? group.blocks : group.blocks_of_blocks;
+    if (!blocks.empty()) count_blocks(&blocks[first], entries(blocks.size()), group.best.score, counts.data());
+  }
+  const std::size_t side = level == Level::blocks ? Ranks::kSide : Ranks::kSide * Ranks::kSide;
   const std::vector<Ranks::Index>& few = scratch_.few_best;
-  if (few.empty()) return 0;
-  const auto from = std::lower_bound(few.begin(), few.end(), first);
-  return static_cast<std::size_t>(std::lower_bound(from, few.end(), last) - from);
-}
-
-std::size_t RanksDraw::count_in_block(std::size_t which) const {
-  std::size_t nodes = few_in(which * Ranks::kSide, (which + 1) * Ranks::kSide);
-  for (const Ranks::Number number : groups_) {
-    const Ranks::Group& group = ranks_.groups_[number];
-    if (!group.blocks.empty() && group.blocks[which].score == group.best.score) nodes += group.blocks[which].nodes;
+  for (auto each = std::lower_bound(few.begin(), few.end(), first * side); each != few.end(); ++each) {
+    if (*each / side >= first + Ranks::kSide) break;
+    ++counts[*each / side - first];
   }
-  return nodes;
 }
 
-std::size_t RanksDraw::count_in_block_of_blocks(std::size_t which) const {
-  constexpr std::size_t kNodes = Ranks::kSide * Ranks::kSide;
-  std::size_t nodes = few_in(which * kNodes, (which + 1) * kNodes);
-  for (const Ranks::Number number : groups_) {
-    const Ranks::Group& group = ranks_.groups_[number];
-    if (group.blocks.empty() || group.blocks_of_blocks[which].score != group.best.score) continue;
-    nodes += group.blocks_of_blocks[which].nodes;
-  }
-  return nodes;
+// Of so many entries from `first` on.
+std::size_t RanksDraw::sum(Level level, std::size_t first, std::size_t entries) {
+  count(level, first);
+  return std::accumulate(scratch_.counts.begin(), scratch_.counts.begin() + static_cast<std::ptrdiff_t>(entries),
+                         std::size_t{0});
 }
 
-std::size_t RanksDraw::count_below(Ranks::Index end) const {
+std::size_t RanksDraw::count_below(Ranks::Index end) {
+  const auto whole = [](std::size_t at) { return at / Ranks::kSide * Ranks::kSide; };
+  const std::size_t block = end / Ranks::kSide;
+  const std::size_t of_blocks = block / Ranks::kSide;
   std::size_t nodes = 0;
-  std::size_t block = end / Ranks::kSide;
-  for (std::size_t index = block * Ranks::kSide; index < end; ++index) {
-    nodes += is_asked(static_cast<Ranks::Index>(index)) ? 1 : 0;
+  if (end > whole(end)) nodes += sum(Level::nodes, whole(end), end - whole(end));
+  if (block > whole(block)) nodes += sum(Level::blocks, whole(block), block - whole(block));
+  for (std::size_t first = 0; first < of_blocks; first += Ranks::kSide) {
+    nodes += sum(Level::blocks_of_blocks, first, std::min(Ranks::kSide, of_blocks - first));
   }
-  for (; block % Ranks::kSide != 0; --block) nodes += count_in_block(block - 1);
-  for (std::size_t which = 0; which < block / Ranks::kSide; ++which) nodes += count_in_block_of_blocks(which);
   return nodes;
-}
-
-bool RanksDraw::is_asked(Ranks::Index index) const {
-  if (!ranks_.contains(index)) return false;
-  const Ranks::Group& group = ranks_.groups_[ranks_.group_of(index)];
-  return group.asked && group.best.score == ranks_.score_of(index);
 }
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 // RanksDraw: one of the nodes that have the best score of some groups of Ranks, by its number among them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,7 @@ class RanksDraw {
   struct Scratch {
     std::vector<std::uint32_t> asked_words;
     std::vector<Ranks::Index> few_best;
+    std::array<std::uint32_t, Ranks::kSide> counts;
   };
 
   // `ranks` do not change meanwhile, but for what they know of their best.
@@ -31,12 +33,11 @@ class RanksDraw {
   bool are_listed() const;
   Ranks::Index nth_of_listed(std::size_t n, Ranks::Index start);
   void list_best(Ranks::Number number);
-  void begin();
-  std::size_t few_in(std::size_t first, std::size_t last) const;
-  std::size_t count_in_block(std::size_t which) const;
-  std::size_t count_in_block_of_blocks(std::size_t which) const;
-  std::size_t count_below(Ranks::Index end) const;
-  bool is_asked(Ranks::Index index) const;
+  void list_few();
+  enum class Level { nodes, blocks, blocks_of_blocks };
+  void count(Level level, std::size_t first);
+  std::size_t sum(Level level, std::size_t first, std::size_t entries);
+  std::size_t count_below(Ranks::Index end);
 
   Ranks& ranks_;
   std::span<const Ranks::Number> groups_;

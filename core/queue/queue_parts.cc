@@ -33,7 +33,13 @@ void QueueParts::put_gated(QueueEntry& entry) {
 
 void QueueParts::detach(QueueEntry& entry) {
   switch (std::exchange(entry.part, QueuePart::none)) {
-    case QueuePart::active: active_.erase(&entry); break;
+    case QueuePart::active:
+      if (*active_.begin() == &entry) {  // most often: no search
+        active_.erase(active_.begin());
+      } else {
+        active_.erase(&entry);
+      }
+      break;
     case QueuePart::backoff: backoff_of(entry).erase(&entry); break;
     case QueuePart::gated:
     case QueuePart::unschedulable: std::exchange(entry.waits_with, nullptr)->erase(&entry); break;
