@@ -78,6 +78,8 @@ bool ClassView::Attempt::normalizes() const {
 }
 
 bool ClassView::Attempt::score() {
+  // Nodes of one group differ in their own scores alone.
+  if (scratch_.alike.size() == 1 && !all_ && !view_.undeclared_.any()) return true;
   if (!pre_score()) return false;
   if (undeclared_.filters() && !judged_all_) {
     const bool sums = sums_score();

@@ -44,32 +44,37 @@ ClassViews::ClassOf ClassViews::class_of(const NodeQuery& query) {
   const bool with_labels = std::any_of(summing.begin(), summing.end(), [&](const SummingPlugin* plugin) {
     return plugin->reads_labels(query.pod, query.snapshot);
   });
-  return {query.framework, query.pod, with_labels, ClassView::equivalence_keys_of(query.framework, query.pod),
-          hash_of_class(query.pod, with_labels)};
+  return {query.framework, query.pod, with_labels, ClassView::equivalence_keys_of(query.framework, query.pod)};
 }
 
-ClassViews::Kept* ClassViews::find(const ClassOf& of_pod) {
-  const auto [first, last] = by_hash_.equal_range(of_pod.hash);
-  const auto found = std::find_if(first, last, [&](const auto& each) {
-    return each.second->view->is_of(of_pod.framework, of_pod.pod, of_pod.keys, of_pod.with_labels);
-  });
-  return found == last ? nullptr : found->second;
+ClassViews::Kept& ClassViews::find_or_make(const ClassOf& of_pod) {
+  if (last_ != nullptr && of_pod.is_of(*last_->view)) {
+    counts_.add(last_->hash);
+    return *last_;
+  }
+  const std::size_t hash = hash_of_class(of_pod.pod, of_pod.with_labels);
+  counts_.add(hash);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  const auto found = std::find_if(first, last, [&](const auto& each) { return of_pod.is_of(*each.second->view); });
+  last_ = found == last ? &make(of_pod, hash) : found->second;
+  return *last_;
 }
 
-ClassViews::Kept& ClassViews::make(const ClassOf& of_pod) {
+ClassViews::Kept& ClassViews::make(const ClassOf& of_pod, std::size_t hash) {
   BaseViews& bases = bases_.try_emplace(&of_pod.framework, of_pod.framework, scratch_, base_bytes_).first->second;
   auto kept = std::make_unique<Kept>();
-  kept->hash = of_pod.hash;
+  kept->hash = hash;
   kept->place = views_.size();
   kept->view = std::make_unique<ClassView>(of_pod.framework, of_pod.pod, of_pod.keys, bases, scratch_);
-  by_hash_.emplace(of_pod.hash, kept.get());
-  if (counts_.of(of_pod.hash) <= 1) newcomers_.push_back(kept.get());
+  by_hash_.emplace(hash, kept.get());
+  if (counts_.of(hash) <= 1) newcomers_.push_back(kept.get());
   views_.push_back(std::move(kept));
   ++begun_;
   return *views_.back();
 }
 
 void ClassViews::drop(std::size_t place) {
+  if (last_ == views_[place].get()) last_ = nullptr;
   const auto [first, last] = by_hash_.equal_range(views_[place]->hash);
   by_hash_.erase(std::find_if(first, last, [&](const auto& each) { return each.second == views_[place].get(); }));
   std::erase(newcomers_, views_[place].get());
@@ -117,9 +122,7 @@ Evaluation ClassViews::evaluate(const NodeQuery& query) {
   keep_few_newcomers();  // not when a view was made: a rejection refers to it until the next pod
   keep_within_bounds();
   const ClassOf of_pod = class_of(query);
-  counts_.add(of_pod.hash);
-  Kept* kept = find(of_pod);
-  if (kept == nullptr) kept = &make(of_pod);
+  Kept* const kept = &find_or_make(of_pod);
   if (const std::string_view why = kept->view->follow(query.snapshot, query.pod); !why.empty()) {
     if (views_.back().get() == kept) drop(views_.size() - 1);  // most often it was just made, and could not begin
     return Evaluation::decline(why);

@@ -55,7 +55,7 @@ class ClassViews final : public NodeEvaluator {
     const Pod& pod;
     bool with_labels = false;  // a plugin reads them
     ClassView::EquivalenceKeys keys;
-    std::size_t hash = 0;
+    bool is_of(const ClassView& view) const { return view.is_of(framework, pod, keys, with_labels); }
   };
   struct Kept {
     std::size_t hash = 0;
@@ -64,8 +64,8 @@ class ClassViews final : public NodeEvaluator {
     std::unique_ptr<ClassView> view;
   };
   static ClassOf class_of(const NodeQuery& query);
-  Kept* find(const ClassOf& of_pod);
-  Kept& make(const ClassOf& of_pod);
+  Kept& find_or_make(const ClassOf& of_pod);
+  Kept& make(const ClassOf& of_pod, std::size_t hash);
   void keep_few_newcomers();
   void keep_within_bounds();
   void drop(std::size_t place);
@@ -81,6 +81,7 @@ class ClassViews final : public NodeEvaluator {
   std::unordered_multimap<std::size_t, Kept*> by_hash_;
   std::deque<Kept*> newcomers_;  // classes that had been asked for once when they came here; the eldest first
   ClassCounts counts_;
+  Kept* last_ = nullptr;  // that which served last; pods of one class mostly come one after another
   std::size_t hand_ = 0;  // where the search for a view to drop goes on
 };
 

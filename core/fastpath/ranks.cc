@@ -205,6 +205,15 @@ BERTH_VECTORIZED void look_at_stale(const Ranks::Score* scores, std::size_t coun
   }
 }
 
+// The best score of so many blocks, and how many nodes have it.
+BERTH_VECTORIZED Ranks::Block best_of_blocks(const Ranks::Block* blocks, std::size_t count) {
+  std::int32_t best = -1;
+  std::uint32_t nodes = 0;
+  for (std::size_t i = 0; i < count; ++i) best = std::max<std::int32_t>(best, blocks[i].score);
+  for (std::size_t i = 0; i < count; ++i) nodes += blocks[i].score == best ? blocks[i].nodes : 0;
+  return {static_cast<Ranks::Score>(best), static_cast<std::uint16_t>(nodes)};
+}
+
 BERTH_VECTORIZED void look_at_stale_in_group(const std::uint32_t* words, Ranks::Number number, std::size_t count,
                                              Ranks::Block* blocks) {
   for (std::size_t first = 0; first < count; first += Ranks::kSide, ++blocks) {
@@ -319,13 +328,7 @@ void Ranks::look_at_block_of_blocks(Number number, std::size_t which) {
   } else {
     look_at_stale(scores_.data() + first * kSide, nodes, group.blocks.data() + first);
   }
-  Block sum{-1, 0};
-  for (std::size_t at = first; at < first + divide(nodes); ++at) {
-    const Block& block = group.blocks[at];
-    if (block.score > sum.score) sum = {block.score, 0};
-    if (block.score == sum.score) sum.nodes = static_cast<std::uint16_t>(sum.nodes + block.nodes);
-  }
-  group.blocks_of_blocks[which] = sum;
+  group.blocks_of_blocks[which] = best_of_blocks(group.blocks.data() + first, divide(nodes));
 }
 
 // Looks at what is stale.
