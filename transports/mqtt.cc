@@ -89,6 +89,10 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void deliver(bool all);
   bool has_undelivered() const { return next_received_ < received_.size(); }
   void forget_received();
+  bool is_awaited(const Message& message) const {
+    const std::string& below = options_.awaited_below;
+    return message.qos > 0 || (!below.empty() && message.topic.starts_with(below));
+  }
   void report_link(bool up);
   void end_turn() {
     const std::function<void()> call = on_turn;  // a copy: the turn may destroy the transport
@@ -329,7 +333,7 @@ void MqttTransport::Impl::deliver(bool all) {
     if (!all && (delivered == kDeliveredAtOnce || bytes >= kBytesDeliveredAtOnce)) break;
     const Message message = std::move(received_[next_received_++]);
     bytes += message.payload.size();
-    gathered_.is_urgent = gathered_.is_urgent || message.qos > 0;
+    gathered_.is_urgent = gathered_.is_urgent || is_awaited(message);
     handler->on_message(message);
   }
   if (generation == generation_ && !has_undelivered()) forget_received();
