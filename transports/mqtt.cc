@@ -8,7 +8,6 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@ constexpr int kReadsPerTurn = 64;
 // reads as many packets as it has unacknowledged messages, thousands when all devices connect together.
 constexpr int kDeliveredAtOnce = 8;
 constexpr std::size_t kBytesDeliveredAtOnce = 128 * 1024;
+constexpr std::size_t kMessagesKept = 256;        // for so many the memory is kept
 constexpr std::chrono::seconds kTick{1};          // libmosquitto checks its keepalive only when called
 constexpr std::chrono::seconds kProvenAfter{10};  // a link that lasted this long resets the backoff
 
@@ -87,6 +87,12 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void settle(const Status& status);
   // Delivers all incoming messages, or only as many as one loop handler may; the rest follows.
   void deliver(bool all);
+  bool has_undelivered() const { return next_received_ < received_.size(); }
+  void forget_received();
+  bool is_awaited(const Message& message) const {
+    const std::string& below = options_.awaited_below;
+    return message.qos > 0 || (!below.empty() && message.topic.starts_with(below));
+  }
   void report_link(bool up);
   void end_turn() {
     const std::function<void()> call = on_turn;  // a copy: the turn may destroy the transport
@@ -119,8 +125,9 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   std::size_t next_address_ = 0;
   int failures_ = 0;
   std::chrono::steady_clock::time_point up_since_;
-  std::deque<Message> undelivered_;  // while there are any, nothing more is read
-  Gathered gathered_;                // delivered since the last read
+  std::vector<Message> received_;  // delivered up to the next one; while others are left, nothing more is read
+  std::size_t next_received_ = 0;
+  Gathered gathered_;  // delivered since the last read
   bool delivery_posted_ = false;
   bool read_waiting_ = false;  // or a rest runs
   bool write_waiting_ = false;
@@ -207,7 +214,7 @@ void MqttTransport::Impl::forget_session() {
   ++generation_;
   if (descriptor_.is_open()) descriptor_.release();
   read_waiting_ = write_waiting_ = delivery_posted_ = false;
-  undelivered_.clear();
+  forget_received();
   gathered_ = {};
   deadline_.cancel();
   tick_.cancel();
@@ -227,7 +234,7 @@ void MqttTransport::Impl::disconnect(bool notify_handler) {
 void MqttTransport::Impl::wait() {
   if (session_ == nullptr) return;
   if (session_->socket() < 0) return lose_soon(Status::error("the socket was closed"));
-  if (!undelivered_.empty()) {
+  if (has_undelivered()) {
     if (!std::exchange(delivery_posted_, true)) {
       asio::post(loop_, guarded([](Impl& self) {
                    self.delivery_posted_ = false;
@@ -242,7 +249,7 @@ void MqttTransport::Impl::wait() {
                  self.on_readable();
                }));
   }
-  if (undelivered_.empty() && !read_waiting_)
+  if (!has_undelivered() && !read_waiting_)
     wait_for(asio::posix::stream_descriptor::wait_read, read_waiting_, &Impl::on_readable);
   if (!write_waiting_ && session_->wants_write()) {
     wait_for(asio::posix::stream_descriptor::wait_write, write_waiting_, &Impl::on_writable);
@@ -290,7 +297,7 @@ void MqttTransport::Impl::rest() {
 }
 
 void MqttTransport::Impl::on_readable() {
-  if (!undelivered_.empty()) return;
+  if (has_undelivered()) return;
   Status status;
   bool more = true;
   for (int i = 0; i < kReadsPerTurn && status.is_success() && more; ++i) status = session_->read(more);
@@ -311,7 +318,7 @@ void MqttTransport::Impl::settle(const Status& status) {
 
 void MqttTransport::Impl::deliver(bool all) {
   const std::uint64_t generation = generation_;
-  for (Message& message : session_->take_messages()) undelivered_.push_back(std::move(message));
+  session_->take_messages(received_);
   const bool comes_up = state_ == State::connecting && session_->is_accepted();
   if (comes_up) {
     state_ = State::up;
@@ -322,20 +329,26 @@ void MqttTransport::Impl::deliver(bool all) {
   }
   int delivered = 0;
   std::size_t bytes = 0;
-  for (; generation == generation_ && handler != nullptr && !undelivered_.empty(); ++delivered) {
+  for (; generation == generation_ && handler != nullptr && has_undelivered(); ++delivered) {
     if (!all && (delivered == kDeliveredAtOnce || bytes >= kBytesDeliveredAtOnce)) break;
-    const Message message = std::move(undelivered_.front());
-    undelivered_.pop_front();
+    const Message message = std::move(received_[next_received_++]);
     bytes += message.payload.size();
-    gathered_.is_urgent = gathered_.is_urgent || message.qos > 0;
+    gathered_.is_urgent = gathered_.is_urgent || is_awaited(message);
     handler->on_message(message);
   }
+  if (generation == generation_ && !has_undelivered()) forget_received();
   gathered_.messages += delivered;
   gathered_.bytes += bytes;
   const bool reopened = !all && generation == generation_ && session_->take_window_reopened();
   if (reopened && handler != nullptr) handler->on_send_window();
-  if (delivered > 0 && generation == generation_ && undelivered_.empty()) rest();
+  if (delivered > 0 && generation == generation_ && !has_undelivered()) rest();
   if (comes_up || delivered > 0 || reopened) end_turn();
+}
+
+void MqttTransport::Impl::forget_received() {
+  next_received_ = 0;
+  received_.clear();
+  if (received_.capacity() > kMessagesKept) received_ = {};
 }
 
 void MqttTransport::Impl::report_link(bool up) {

@@ -43,8 +43,9 @@ struct MqttOptions {
   Millis answer_timeout = 10'000;  // from the first packet to the broker's CONNACK
   Millis backoff_min = 500;        // before the second attempt; doubles, with jitter
   Millis backoff_max = 30'000;
-  Millis read_rest = 0;    // how long dense messages of QoS 0 are gathered at first before they are read (ReadRest)
-  std::uint64_t seed = 1;  // of the jitter; should differ between clients
+  Millis read_rest = 0;       // how long dense messages of QoS 0 are gathered at first before they are read (ReadRest)
+  std::string awaited_below;  // topics that begin with this are not gathered, whatever their QoS; empty: none
+  std::uint64_t seed = 1;     // of the jitter; should differ between clients
 };
 
 class MqttTransport final : public Transport {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace berth {
@@ -45,12 +46,12 @@ bool add_properties(Properties& properties, const Message& message) {
   return code == 0;
 }
 
-Message message_of(const mosquitto_message& in, const mosquitto_property* properties) {
-  Message message;
+void fill(Message& message, const mosquitto_message& in, const mosquitto_property* properties) {
   message.topic = in.topic;
   message.payload.assign(static_cast<const char*>(in.payload), static_cast<std::size_t>(in.payloadlen));
   message.qos = in.qos;
   message.retain = in.retain;
+  if (properties == nullptr) return;
   std::uint32_t expiry = 0;
   if (mosquitto_property_read_int32(properties, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, &expiry, false) != nullptr) {
     message.expiry_s = static_cast<int>(expiry & 0x7fffffff);
@@ -66,7 +67,6 @@ Message message_of(const mosquitto_message& in, const mosquitto_property* proper
     message.correlation.assign(static_cast<const char*>(bytes), length);
     std::free(bytes);
   }
-  return message;
 }
 
 // Bytes of the packet that brings the message, if it has no properties.
@@ -115,7 +115,7 @@ struct MqttSession::Callbacks {
                           {{"topic", in->topic}, {"bytes", std::to_string(in->payloadlen)}});
       return;
     }
-    of(self).messages_.push_back(message_of(*in, properties));
+    fill(of(self).messages_.emplace_back(), *in, properties);
   }
 
   static void on_publish(mosquitto*, void* self, int, int code, const mosquitto_property*) {
@@ -236,7 +236,11 @@ std::ptrdiff_t MqttSession::count_input() const {
 
 bool MqttSession::has_decrypted() const { return tls_bytes_pending(mosquitto_ssl_get(client_.get())) > 0; }
 
-std::vector<Message> MqttSession::take_messages() { return std::exchange(messages_, {}); }
+void MqttSession::take_messages(std::vector<Message>& into) {
+  if (into.empty()) return messages_.swap(into);
+  into.insert(into.end(), std::move_iterator(messages_.begin()), std::move_iterator(messages_.end()));
+  messages_.clear();
+}
 
 Status MqttSession::read(bool& more) {
   more = false;

@@ -32,7 +32,9 @@ class MqttSession {
   bool is_accepted() const { return accepted_; }
   // The broker is the right one, and has not accepted the session.
   bool may_be_refused() const { return !accepted_ && tls_.is_answered(); }
-  std::vector<Message> take_messages();
+  // Appends what has been received. An empty vector is exchanged for that of the session, which goes on with its
+  // memory.
+  void take_messages(std::vector<Message>& into);
 
   // Call these when the socket is ready, and tick() once a second. An error gives the reason for the lost connection;
   // the socket may be closed already.

@@ -17,6 +17,10 @@ Answers::Answers(const NodeState& state, const RollbackWatch& watch, const Topic
 void Answers::send(const std::string& gateway, Answer answer) {
   Message message;
   message.topic = topics_.answers(gateway, config_.node);
+  // The gateway asks again until it has heard one of these: the broker need not acknowledge them.
+  const bool is_repeated =
+      answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound || answer.type == AnswerType::released;
+  message.qos = is_repeated ? 0 : 1;
   // Two gateway stores may have given the same epoch to different pods; then the uid is needed.
   const bool is_shared = std::any_of(state_.slots.begin(), state_.slots.end(), [&answer](const auto& slot) {
     return slot.second.epoch == answer.epoch && slot.first != answer.uid;

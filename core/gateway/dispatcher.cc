@@ -25,11 +25,13 @@ Dispatcher::Dispatcher(const PlacementContext& context, Placement& placement, De
       desired_(desired),
       api_(api),
       on_synced_(std::move(on_synced)),
+      received_(context.metrics.messages.at({"in"})),
       inboxes_(context.clock, context.timers, context.log,
                [this](const Message& message) { dispatch(context_.topics.split(message.topic), message); }) {}
 
 void Dispatcher::take(const Message& message) {
-  context_.metrics.messages.at({"in"}).add();
+  received_.add();
+  if (is_routine_heartbeat(message)) return;
   const std::vector<std::string_view> levels = context_.topics.split(message.topic);
   if (levels.size() < 2) return log_refused(context_.log, message.topic, "not a topic of this fleet");
   // Without its store the gateway must not talk to devices, nor accept anything: it could not keep it.
@@ -39,6 +41,14 @@ void Dispatcher::take(const Message& message) {
   // What the broker retains arrives at once, and has an end.
   if (!node.empty() && context_.mirror.barrier().is_synced() && inboxes_.put_off(node, levels, message)) return;
   dispatch(levels, message);
+}
+
+// Nothing of the node's may wait, which came before it.
+bool Dispatcher::is_routine_heartbeat(const Message& message) {
+  const std::string_view node = context_.topics.heartbeat_sender(message.topic);
+  if (node.empty() || message.retain || !context_.options.hold.empty()) return false;
+  if (!context_.mirror.barrier().is_synced() || inboxes_.has_waiting()) return false;
+  return placement_.nodes().routine().take(node, message.payload);
 }
 
 void Dispatcher::dispatch(const std::vector<std::string_view>& levels, const Message& message) {

@@ -27,6 +27,7 @@ class Dispatcher {
   void clear() { inboxes_.clear(); }
 
  private:
+  bool is_routine_heartbeat(const Message& message);
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
   void take_from_node(const std::vector<std::string_view>& levels, const Message& message);
   void take_answers(const std::string& node, const Message& message);
@@ -38,6 +39,7 @@ class Dispatcher {
   DesiredInbox& desired_;
   Api& api_;
   std::function<void()> on_synced_;
+  Counter& received_;
   NodeInboxes inboxes_;
 };
 

@@ -104,14 +104,21 @@ void Leadership::on_link(bool up) {
 }
 
 void Leadership::on_message(const Message& message) {
+  // Most messages are those of nodes: for these it looks at no more than this.
+  const std::string_view below = topics_.below_root(message.topic);
+  if (below == "leader") return take_leader(message);
+  if (!below.starts_with("gateways/")) return pass_on(message);
   const std::vector<std::string_view> levels = topics_.split(message.topic);
-  if (levels.size() == 1 && levels[0] == "leader") return take_leader(message);
   const bool is_presence = levels.size() >= 3 && levels[0] == "gateways" && levels[2] == "presence";
   if (is_presence && levels.size() == 4) return take_presence(std::string(levels[1]), std::string(levels[3]), message);
   if (is_presence) {
     if (levels.size() == 3 && levels[1] == options_.gateway) has_old_presence_ = !message.payload.empty();
     return;
   }
+  pass_on(message);
+}
+
+void Leadership::pass_on(const Message& message) {
   if (is_up()) {
     if (handler_ != nullptr) handler_->on_message(message);
   } else if (state_ == State::waiting && message.topic == topics_.gateway_api(options_.gateway)) {

@@ -60,6 +60,7 @@ class Leadership final : public Transport, private Transport::Handler {
   void take_own_presence(const Message& message);
   void take_other(const std::string& run, OtherGateways::Run other);
   void take_leader(const Message& message);
+  void pass_on(const Message& message);
   void refuse_request(const Message& message);
   bool yields() const;
   bool must_wait() const;

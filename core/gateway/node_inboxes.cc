@@ -44,6 +44,7 @@ bool NodeInboxes::put_off(const std::string& node, const std::vector<std::string
     inbox.overflows = true;
     return true;
   }
+  has_waiting_ = true;
   inbox.held += weight - replaced;  // may wrap, and back
   if (older == inbox.waiting.end()) {
     inbox.waiting.push_back(message);
@@ -86,6 +87,7 @@ void NodeInboxes::end_turn() {
     entry->second.taken = 0;
     entry = entry->second.waiting.empty() ? inboxes_.erase(entry) : std::next(entry);
   }
+  has_waiting_ = !inboxes_.empty();
   if (inboxes_.empty() || timer_ != 0) return;
   timer_ = timers_.at(clock_.now(), [this] {
     timer_ = 0;

@@ -38,7 +38,12 @@ class NodeInboxes {
   // The turn ends; the next one goes on at once when something waits.
   void end_turn();
   // The link is new.
-  void clear() { inboxes_.clear(); }
+  void clear() {
+    inboxes_.clear();
+    has_waiting_ = false;
+  }
+  // Of any node.
+  bool has_waiting() const { return has_waiting_; }
 
  private:
   struct Inbox {
@@ -56,6 +61,7 @@ class NodeInboxes {
   Process process_;
   std::map<std::string, Inbox> inboxes_;  // by node: of those that sent in this turn or have something waiting
   std::string last_read_;                 // node that read_all() processed last
+  bool has_waiting_ = false;
   Timers::Id timer_ = 0;
 };
 

@@ -38,6 +38,19 @@ std::string Topics::gateway_api(std::string_view gateway) const { return join(ro
 std::string Topics::gateway_fence(std::string_view gateway) const { return join(root_, "gateways", gateway, "fence"); }
 std::string Topics::client(std::string_view identity) const { return join(root_, "clients", identity, "answers"); }
 
+std::string_view Topics::below_root(std::string_view topic) const {
+  return topic.starts_with(root_) ? topic.substr(root_.size()) : std::string_view();
+}
+
+std::string_view Topics::heartbeat_sender(std::string_view topic) const {
+  constexpr std::string_view kBefore = "nodes/", kAfter = "/heartbeat";
+  const std::string_view below = below_root(topic);
+  if (below.size() <= kBefore.size() + kAfter.size() || !below.starts_with(kBefore) || !below.ends_with(kAfter)) {
+    return {};
+  }
+  return below.substr(kBefore.size(), below.size() - kBefore.size() - kAfter.size());
+}
+
 std::vector<std::string_view> Topics::split(std::string_view topic) const {
   std::vector<std::string_view> levels;
   if (!topic.starts_with(root_)) return levels;

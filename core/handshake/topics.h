@@ -29,6 +29,10 @@ class Topics {
   std::string gateway_fence(std::string_view gateway) const;  // gateways/<gw>/fence: a barrier, sent to itself
   std::string client(std::string_view identity) const;        // clients/<identity>/answers
 
+  // What follows the root; empty when the topic is not of this fleet.
+  std::string_view below_root(std::string_view topic) const;
+  // The node whose heartbeats have this topic, if it is a valid name; empty: it is another topic.
+  std::string_view heartbeat_sender(std::string_view topic) const;
   // The levels below the root; empty when the topic is not of this fleet.
   std::vector<std::string_view> split(std::string_view topic) const;
 

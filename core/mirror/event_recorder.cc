@@ -208,12 +208,19 @@ void EventRecorder::part_from(Kind kind, std::string_view object) {
 
 void EventRecorder::expire() {
   const Millis now = clock_.now();
+  if (now < none_old_before_) return;
+  none_old_before_ = now + std::min(kKeptMs, kBurst * kRefillMs);  // before that nothing that comes from now on
+  const auto is_old = [&](Millis since, Millis most) {
+    if (now - since >= most) return true;
+    none_old_before_ = std::min(none_old_before_, since + most);
+    return false;
+  };
   std::vector<std::uint64_t> old;
   for (const auto& [id, kept] : records_) {
-    if (now - kept.seen >= kKeptMs) old.push_back(id);
+    if (is_old(kept.seen, kKeptMs)) old.push_back(id);
   }
   for (const std::uint64_t id : old) forget(id);
-  std::erase_if(buckets_, [now](const auto& bucket) { return now - bucket.second.at >= kBurst * kRefillMs; });
+  std::erase_if(buckets_, [&](const auto& bucket) { return is_old(bucket.second.at, kBurst * kRefillMs); });
 }
 
 void EventRecorder::save(bool beside) {

@@ -120,6 +120,7 @@ class EventRecorder {
   std::set<std::uint64_t> stored_;
   std::size_t unsaved_ = 0;  // of records_: those that are not to be saved
   std::uint64_t next_id_ = 1, next_order_ = 1;
+  Millis none_old_before_ = 0;  // expire() is called every second, and most often it is far too early
   Millis saved_at_ = 0;
   bool has_saved_ = false;
   bool has_new_ = false;

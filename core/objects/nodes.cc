@@ -555,7 +555,7 @@ std::uint64_t Nodes::number(const Json& json) {
   return value;
 }
 
-DeviceNode* Nodes::find(const std::string& name) {
+DeviceNode* Nodes::find(std::string_view name) {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
 }

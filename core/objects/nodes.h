@@ -27,21 +27,31 @@
 
 namespace berth {
 
+// What the next heartbeat of a device may repeat, and then says no more than that it lives
+// (core/placement/routine_heartbeats.h).
+struct Routine {
+  bool is_known = false;
+  Epoch at;             // how far its store has come
+  Millis heard_at = 0;  // the last one that repeated it; 0: none
+};
+
 struct DeviceNode {
+  // First what a heartbeat looks at: with thousands of nodes, none of it is in the processor's caches.
   std::string incarnation;  // of the last state or presence believed
+  Millis last_heard = 0;
+  Routine routine;
+  bool facts_current = false;  // facts are of this incarnation
+  bool reachable = false;
+  bool asks_for_answers = false;  // as said by the facts' protocol, if these are current: kAsksForAnswers
   std::string boot_id;
   TermLead term_lead;
   std::string taken_over;     // which other gateway it obeyed within the last hour, for people
   std::uint64_t session = 0;  // presence: an older one never wins
   std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
-  Manifest facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
-  bool facts_current = false;  // facts are of this incarnation
-  bool reachable = false;
+  Manifest facts;        // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
   std::string refusals;  // of the last state: what it has refused under another id it may take now (D6); empty: unsaid
-  Millis last_heard = 0;
-  Millis compared = 0;               // when find_due() named it last, or saw it first; 0: it has not
+  Millis compared = 0;   // when find_due() named it last, or saw it first; 0: it has not
   Millis heartbeat_ms = 5000;        // as the device promised
-  bool asks_for_answers = false;     // as said by the facts' protocol, if these are current: kAsksForAnswers
   Holds holds;                       // the gateway's own taints
   std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts
   std::shared_ptr<const Node> read;  // from the store, as the facts alone make it; null once node was made
@@ -114,7 +124,7 @@ class Nodes {
   // The store, with this history of its own terms, gave the epoch to the node. Of those from before its term was raised
   // last that is not known: whoever gave the node the other term may have given them.
   bool is_given(const std::string& name, const Epoch& epoch, const TermHistory& own) const;
-  DeviceNode* find(const std::string& name);
+  DeviceNode* find(std::string_view name);
   // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.
   static std::uint64_t number(const Json& json);
   const std::map<std::string, DeviceNode>& all() const { return nodes_; }

@@ -23,6 +23,13 @@ bool HeardRuns::note(const std::string& node, const std::string& incarnation, co
   return true;
 }
 
+bool HeardRuns::has_noted(const std::string& node, const std::string& incarnation, const Epoch& at) const {
+  if (at.is_zero()) return true;
+  const auto found = heard_.find(node);
+  return found != heard_.end() && found->second.incarnation == incarnation && found->second.last.term == at.term &&
+         found->second.last >= at;
+}
+
 std::optional<Epoch> HeardRuns::to_tell(const std::string& node, const std::string& incarnation) const {
   const auto found = heard_.find(node);
   if (found == heard_.end() || found->second.incarnation != incarnation || found->second.untold.is_zero()) return {};

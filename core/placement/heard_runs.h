@@ -16,6 +16,8 @@ class HeardRuns {
   // The node, in this incarnation, says that its store has come to `at`; zero: it says nothing. True: it is to be told
   // what was heard before, by a List of its own.
   bool note(const std::string& node, const std::string& incarnation, const Epoch& at);
+  // It said so before, in the run that is the last one: note() of it would change nothing.
+  bool has_noted(const std::string& node, const std::string& incarnation, const Epoch& at) const;
   // What the incarnation is to be told; none: nothing.
   std::optional<Epoch> to_tell(const std::string& node, const std::string& incarnation) const;
   // It was told, and goes on nevertheless: its store knows that time.

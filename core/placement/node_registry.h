@@ -15,6 +15,7 @@
 #include "core/placement/refusal_watch.h"
 #include "core/placement/release_list.h"
 #include "core/placement/renewals.h"
+#include "core/placement/routine_heartbeats.h"
 
 namespace berth {
 
@@ -37,6 +38,7 @@ class NodeRegistry {
         parts_(parts),
         backoff_({context.options.pass_over_ms, context.options.pass_over_ms_max}),
         quarantine_(context.options.node_limits),
+        routine_(context, parts.listings.runs()),
         renewals_(context, parts.sender),
         news_(context.events) {}
 
@@ -90,6 +92,7 @@ class NodeRegistry {
   // Why the node is passed over now, and for how long; empty: it is not.
   std::string passed_over(const std::string& node) const;
 
+  RoutineHeartbeats& routine() { return routine_; }
   // Their certificates.
   Renewals& renewals() { return renewals_; }
   const Renewals& renewals() const { return renewals_; }
@@ -114,6 +117,7 @@ class NodeRegistry {
   NodeBackoff backoff_;
   Quarantine quarantine_;
   CertificateWatch certificates_;
+  RoutineHeartbeats routine_;
   Renewals renewals_;
   NodeNews news_;
   std::set<std::string> volumes_refused_;  // nodes that offered volumes when there was no capacity

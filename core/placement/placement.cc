@@ -80,13 +80,17 @@ Status Placement::load(const RecordView& record) {
 }
 
 Status Placement::take_report(const std::string& node, std::string_view what, const Json& payload, bool is_live) {
+  twins_.end_routine(node);
   Status taken = nodes_.take_report(node, what, payload);
-  if (taken.is_success()) twins_.note_report(node, what, payload, is_live);
+  if (!taken.is_success()) return taken;
+  twins_.note_report(node, what, payload, is_live);
+  if (what == "heartbeat" && is_live) nodes_.routine().begin(node, payload);
   return taken;
 }
 
 void Placement::take_answer(Answer answer) {
   if (answer.uid.empty() && !answer.epoch.is_zero()) answer.uid = state_.epochs.uid_of(answer.node, answer.epoch);
+  twins_.end_routine(answer.node);
   twins_.note_answer(answer);
   nodes_.note_incarnation(answer);
   nodes_.note_position(answer);

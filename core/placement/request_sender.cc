@@ -5,6 +5,17 @@
 
 namespace berth {
 
+namespace {
+
+// What is lost of these is made good by the next one: rows and entries ask until they are answered, and so does a
+// device. An acknowledgement by the broker would prove nothing, and cost as many packets again.
+bool is_asked_again(RequestType type) {
+  return type == RequestType::pre_bind || type == RequestType::bind || type == RequestType::release ||
+         type == RequestType::heartbeat;
+}
+
+}  // namespace
+
 RequestSender::RequestSender(const PlacementContext& context, const LiveEpochs& epochs)
     : context_(context),
       epochs_(epochs),
@@ -18,8 +29,7 @@ void RequestSender::send(const std::string& node, Request request, std::function
   }
   Message message;
   message.topic = context_.topics.node_requests(node);
-  // The next answer takes the place of one that is lost.
-  if (request.type == RequestType::heartbeat) message.qos = 0;
+  message.qos = is_asked_again(request.type) ? 0 : 1;
   // Ends in the broker's queue only; the receiver's rules never rely on it.
   message.expiry_s = static_cast<int>(std::max<Millis>(context_.options.promise_ms / 1000, 1));
   requests_.send(std::move(message), std::move(request), std::move(still_needed));

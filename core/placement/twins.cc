@@ -79,6 +79,14 @@ void Twins::note_alive(Heard& heard, Voice& voice) {
   heard.changed = voice.heard_at;
 }
 
+void Twins::end_routine(const std::string& node) {
+  DeviceNode* device = context_.nodes.find(node);
+  if (device == nullptr) return;
+  const Millis heard_at = std::exchange(device->routine, {}).heard_at;
+  const auto heard = heard_at == 0 ? heard_.end() : heard_.find(node);
+  if (heard != heard_.end()) voice_of(heard->second, heard->second.last).heard_at = heard_at;
+}
+
 void Twins::note_report(const std::string& node, std::string_view what, const Json& payload, bool is_live) {
   const Json* said = payload.find("incarnation");
   if (said == nullptr || !said->is_string() || !is_valid_id(said->as_string())) return;

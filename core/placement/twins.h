@@ -30,6 +30,9 @@ class Twins {
   Twins(const PlacementContext& context, const PlacementState& state, Listings& listings,
         std::function<void(const std::string& node, const std::string& why)> quarantine);
 
+  // Something else than a heartbeat of its routine has come: what is kept of those counts from now on, and the next one
+  // is taken in full.
+  void end_routine(const std::string& node);
   // A state, presence or heartbeat of the node, as it should be. `is_live`: not what the broker had retained.
   void note_report(const std::string& node, std::string_view what, const Json& payload, bool is_live);
   // Any answer of the node, before it is taken.

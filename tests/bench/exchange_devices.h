@@ -26,8 +26,9 @@ class Devices final : public Transport::Handler {
   bool is_up() const { return link_->is_up(); }
   // Of a plain request that these devices answer.
   std::string bare_topic() const { return "bare/request/" + name_; }
-  void publish(const std::string& topic, const std::string& payload, bool retain) {
+  void publish(const std::string& topic, const std::string& payload, bool retain, int qos = 1) {
     Message message;
+    message.qos = qos;
     message.topic = topic;
     message.payload = payload;
     message.retain = retain;
@@ -55,7 +56,10 @@ class Devices final : public Transport::Handler {
     const std::string node(topics_.split(message.topic)[1]);
     const std::vector<Answer> answers = ready_answers(node, message.payload);
     for (const Answer& answer : answers) bound += answer.type == AnswerType::bound ? 1 : 0;
-    for (const std::string& payload : encode_all(answers)) publish(topics_.answers("gateway", node), payload, false);
+    // As core/agent/answers.cc: those that are asked for again are of QoS 0, and so are the requests.
+    for (const std::string& payload : encode_all(answers)) {
+      publish(topics_.answers("gateway", node), payload, false, message.qos);
+    }
   }
 
   std::unique_ptr<MqttTransport> link_;

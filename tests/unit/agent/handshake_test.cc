@@ -66,6 +66,20 @@ TEST_F(AgentHandshake, EachAnswerAndEffectFollowsTheCommitItDependsOn) {
                           "Bound on running", "stop on stopping with handle", "Released on none"}));
 }
 
+TEST_F(AgentHandshake, WhatTheGatewayAsksForAgainNeedsNoAcknowledgementOfTheBroker) {
+  std::vector<std::pair<std::string, int>> said;
+  transport.on_send = [&](const Message& message) {
+    if (message.topic != kAnswers) return;
+    said.emplace_back(to_string(decode_answer(message.payload, "n1")->type), message.qos);
+  };
+  run_pod();
+  deliver(RequestType::release);
+  stopped(kTag);
+  deliver(RequestType::list);
+  EXPECT_EQ(said,
+            (std::vector<std::pair<std::string, int>>{{"PreBound", 0}, {"Bound", 0}, {"Released", 0}, {"Slots", 1}}));
+}
+
 TEST_F(AgentHandshake, APreBindThatIsPreparedAtOnceAndABindCostOneCommitEach) {
   runtime.prepares_at_once = Status::ok();
   const std::uint64_t before = store.commits();

@@ -275,6 +275,21 @@ TEST_F(GatewayTest, AnAnswerToAHeartbeatHasTheQosOfTheListThatItGoesWith) {
   EXPECT_EQ(types, (std::vector{RequestType::list, RequestType::heartbeat}));
 }
 
+TEST_F(GatewayTest, WhatIsAskedUntilItIsAnsweredNeedsNoAcknowledgementOfTheBroker) {
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  bind_pod("web", "u1", "n1");
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
+  std::map<RequestType, int> qos;
+  for (const Message& each : transport.sent) {
+    if (each.topic == topics.node_requests("n1")) qos[decode_request(each.payload)->type] = each.qos;
+  }
+  EXPECT_EQ(
+      qos, (std::map<RequestType, int>{
+               {RequestType::pre_bind, 0}, {RequestType::bind, 0}, {RequestType::release, 0}, {RequestType::list, 1}}));
+}
+
 // The floor of a node without pods is the next epoch, and each that a device hears is a write to its flash.
 TEST_F(GatewayTest, HeartbeatsAndComparisonsHaveAnIdleDeviceWriteNothingWhileOthersAreGivenPods) {
   start_connected();

@@ -33,5 +33,17 @@ TEST(Topics, SplitsTheLevelsBelowTheFleet) {
   EXPECT_TRUE(topics.split("berth/v1/sites/nodes/n1/state").empty()) << "a topic of another fleet";
 }
 
+TEST(Topics, TellWhoseHeartbeatItIs) {
+  const Topics topics("site");
+  EXPECT_EQ(topics.heartbeat_sender(topics.node_heartbeat("n1")), "n1");
+  for (const char* other :
+       {"berth/v1/site/nodes/n1/state", "berth/v1/sites/nodes/n1/heartbeat", "berth/v1/site/nodes/heartbeat",
+        "berth/v1/site/nodes//heartbeat", "berth/v1/site/pods/n1/heartbeat", "heartbeat", "berth/v1/site/"}) {
+    EXPECT_EQ(topics.heartbeat_sender(other), "") << other;
+  }
+  EXPECT_EQ(topics.below_root("berth/v1/site/leader"), "leader");
+  EXPECT_EQ(topics.below_root("berth/v1/sites/leader"), "");
+}
+
 }  // namespace
 }  // namespace berth

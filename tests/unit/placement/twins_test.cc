@@ -141,6 +141,19 @@ TEST_F(TwinsTest, AHelloOfAnotherMachineIsNotBelievedWhileTheOtherOneWasJustHear
   EXPECT_EQ(phase("u1"), Phase::bound);
 }
 
+TEST_F(TwinsTest, AHeartbeatOfARoutineIsHeardLikeAnyOther) {
+  start_connected();
+  connect_saying("i1", R"(,"protocol":"1.10","machine":"m1","serial":"s-m1")");
+  say_slots("i1");
+  bind_pod("web", "u1", "n1");
+  asked = *request("n1");
+  pass(120'000, {"i1"});
+  ASSERT_GT(gateway->nodes().all().at("n1").routine.heard_at, 0);
+  come("i2", "m2");
+  say_hello("i2");
+  EXPECT_EQ(gateway->bindings().at("u1").row.incarnation, "i1") << "it may run there still";
+}
+
 TEST_F(TwinsTest, AReplacedDeviceIsBelievedWithinAMinute) {
   meet();
   pass(60'000, {"i2"});

@@ -181,6 +181,22 @@ TEST_F(MqttTest, GathersDenseMessagesOfQos0) {
   EXPECT_EQ(a->turns, turns + 1) << "with the third";
 }
 
+TEST_F(MqttTest, GathersNothingThatSomebodyWaitsForWhateverItsQos) {
+  start_broker();
+  MqttOptions resting = options("a");
+  resting.read_rest = 60'000;  // longer than the test waits for anything
+  resting.awaited_below = "answers/";
+  auto a = join(resting, "answers/#", 0);
+  auto b = join(options("b"));
+  settle(*a);
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() - begun > ReadRest::kAwake; }));
+  for (std::size_t count = 1; count <= 4; ++count) {
+    b->transport.send(message("answers/1", "x", false, 0));
+    ASSERT_TRUE(run_until([&] { return a->receiver.messages.size() == count; })) << count;
+  }
+}
+
 TEST_F(MqttTest, KeepsTheRetainFlagForRetainAsPublished) {
   start_broker();
   auto a = join(options("a"));
