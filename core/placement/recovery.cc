@@ -20,11 +20,11 @@ void hold_once(Row& row, const PodEntry& entry) {
 
 }  // namespace
 
-// Most rows are settled: they become bindings at once.
+// Most rows are settled: they become bindings at once, whose pods are to be counted.
 void Recovery::load(Row row) {
   const PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
   if (entry != nullptr) hold_once(row, *entry);
-  if (!is_settled(row)) return rows_.push_back(std::move(row));
+  if (!is_settled(row) || (entry != nullptr && entry->finished)) return rows_.push_back(std::move(row));
   Binding binding;
   if (entry != nullptr) binding.pod = entry->pod;
   binding.row = std::move(row);
@@ -51,7 +51,10 @@ void Recovery::recover() {
     if (!is_retired(*context_.identity, context_.nodes, node)) context_.nodes.expect(node);
   }
   parts_.scheduler.cache().expect_pods(parts_.state.bindings.size() + rows_.size());
-  for (const auto& [uid, binding] : parts_.state.bindings) count(binding.row, context_.objects.pods().find_by_uid(uid));
+  for (const auto& [uid, binding] : parts_.state.bindings) {
+    note_live(binding.row);
+    if (binding.pod != nullptr) parts_.scheduler.cache().confirm(binding.pod, binding.row.node);
+  }
   for (Row& row : std::exchange(rows_, {})) resume(std::move(row));
   parts_.releases.recover();
   if (!context_.identity->adopting) parts_.pods.finish_removals(false);
@@ -64,16 +67,16 @@ void Recovery::resume(Row row) {
   parts_.lifecycle.resume(restore(std::move(row)));
 }
 
+void Recovery::note_live(const Row& row) {
+  parts_.state.epochs.hold(row.node, row.epoch, row.uid);
+  if (row.phase == Phase::bound) parts_.state.note_bound_before(row);
+}
+
 // The pod of a row that was found, null when there is none; counted on its node unless the row is in flight.
 std::shared_ptr<const Pod> Recovery::find_placed(Row& row) {
   const PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
   if (entry != nullptr) hold_once(row, *entry);
-  return count(row, entry);
-}
-
-std::shared_ptr<const Pod> Recovery::count(const Row& row, const PodEntry* entry) {
-  parts_.state.epochs.hold(row.node, row.epoch, row.uid);
-  if (row.phase == Phase::bound) parts_.state.note_bound_before(row);
+  note_live(row);
   if (entry == nullptr) return nullptr;
   if (!is_in_flight(row) && !entry->finished) parts_.scheduler.cache().confirm(entry->pod, row.node);
   return entry->pod;

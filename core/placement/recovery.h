@@ -33,13 +33,13 @@ class Recovery {
 
  private:
   void forget_promises();
+  void note_live(const Row& row);
   std::shared_ptr<const Pod> find_placed(Row& row);
-  std::shared_ptr<const Pod> count(const Row& row, const PodEntry* entry);
   Binding restore(Row row);
 
   const PlacementContext& context_;
   Parts parts_;
-  std::vector<Row> rows_;  // between load() and recover(): those that are not settled
+  std::vector<Row> rows_;  // between load() and recover(): those to resume
 };
 
 }  // namespace berth
