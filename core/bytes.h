@@ -76,7 +76,7 @@ class ByteReader {
       bytes_ = {};
       return {};
     }
-    const std::string_view taken(bytes_.data(), static_cast<std::size_t>(count));
+    const std::string_view taken = bytes_.substr(0, static_cast<std::size_t>(count));
     bytes_.remove_prefix(taken.size());
     return taken;
   }

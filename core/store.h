@@ -58,9 +58,8 @@ class Store {
       return Status::ok();
     });
     if (!status.is_success()) return status;
-    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
-      return std::tie(a.table, a.key) < std::tie(b.table, b.key);
-    });
+    std::sort(records.begin(), records.end(),
+              [](const Record& a, const Record& b) { return std::tie(a.table, a.key) < std::tie(b.table, b.key); });
     return records;
   }
   virtual void put(Table table, const std::string& key, const std::string& value) = 0;

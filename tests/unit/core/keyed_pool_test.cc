@@ -47,7 +47,9 @@ TEST(KeyedPool, BehavesLikeAMapUnderRandomInsertsAndErases) {
       expected.emplace(key, step);
     }
     ASSERT_EQ(pool.size(), expected.size());
-    if (step % 100 == 0) ASSERT_EQ(contents(pool), expected);
+    if (step % 100 == 0) {
+      ASSERT_EQ(contents(pool), expected);
+    }
   }
   EXPECT_EQ(contents(pool), expected);
 }
