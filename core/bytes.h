@@ -46,12 +46,19 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
 
   std::uint8_t byte() {
-    const std::string_view one = raw(1);
-    return one.empty() ? 0 : static_cast<std::uint8_t>(one[0]);
+    if (bytes_.empty()) {
+      ok_ = false;
+      return 0;
+    }
+    const auto value = static_cast<std::uint8_t>(bytes_.front());
+    bytes_.remove_prefix(1);
+    return value;
   }
   std::uint64_t number() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
+    std::uint64_t value = byte();
+    if (value < 0x80) return value;  // most are
+    value &= 0x7f;
+    for (int shift = 7; shift < 64; shift += 7) {
       const std::uint8_t part = byte();
       value |= static_cast<std::uint64_t>(part & 0x7f) << shift;
       if (part < 0x80) return value;

@@ -27,20 +27,6 @@ class KeyIndex {
     const std::size_t at = slot_of(key, is_key);
     return at == kNoSlot ? kNone : slots_[at].index;
   }
-  // The only index that the key can have, or kNone when it has none. Calls `is_key` only when several entries have the
-  // key's hash, so the entry found may still be another key's.
-  template <class IsKey>
-  Index guess(std::string_view key, const IsKey& is_key) const {
-    if (slots_.empty()) return kNone;
-    const std::uint32_t hash = hash_of(key);
-    Index found = kNone;
-    for (std::size_t at = home_of(hash); slots_[at].index != kNone; at = next(at)) {
-      if (slots_[at].hash != hash) continue;
-      if (found != kNone) return find(key, is_key);
-      found = slots_[at].index;
-    }
-    return found;
-  }
   // The key must not be in the table yet.
   void insert(std::string_view key, Index index) {
     reserve(keys_ + 1);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <vector>
 
 #include "core/key_index.h"
@@ -17,30 +16,29 @@ class SlotPool {
 
   // The slot holds T{}. References to other slots stay valid.
   Index take() {
-    if (free_.empty()) {
-      slots_.emplace_back();
-      return static_cast<Index>(slots_.size() - 1);
+    if (!free_.empty()) {
+      const Index index = free_.back();
+      free_.pop_back();
+      return index;
     }
-    const Index index = free_.back();
-    free_.pop_back();
-    return index;
+    if (size_ == blocks_.size() * kBlock) blocks_.emplace_back(kBlock);
+    return static_cast<Index>(size_++);
   }
   void give_back(Index index) {
-    slots_[index] = {};
+    (*this)[index] = {};
     free_.push_back(index);
   }
-  T& operator[](Index index) { return slots_[index]; }
-  const T& operator[](Index index) const { return slots_[index]; }
+  T& operator[](Index index) { return blocks_[index / kBlock][index % kBlock]; }
+  const T& operator[](Index index) const { return blocks_[index / kBlock][index % kBlock]; }
 
-  // Size and iteration cover every slot ever taken; a free one holds T{}.
-  std::size_t size() const { return slots_.size(); }
-  auto begin() { return slots_.begin(); }
-  auto end() { return slots_.end(); }
-  auto begin() const { return slots_.begin(); }
-  auto end() const { return slots_.end(); }
+  // Covers every slot ever taken; a free one holds T{}.
+  std::size_t size() const { return size_; }
 
  private:
-  std::deque<T> slots_;
+  static constexpr std::size_t kBlock = 32;
+
+  std::vector<std::vector<T>> blocks_;
+  std::size_t size_ = 0;
   std::vector<Index> free_;
 };
 

@@ -3,10 +3,12 @@
 // which is compacted.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/status.h"
@@ -44,10 +46,11 @@ class Store {
  public:
   virtual ~Store() = default;
   using Visit = std::function<Status(const RecordView&)>;
-  // Visits all durable records in (table, key) order until the visitor returns an error, which is passed on. Called
-  // once, before anything else. Any other error means that the store cannot be read.
+  // Visits all durable records until the visitor returns an error, which is passed on: first those of Table::object and
+  // then those of Table::row, which may be many, each in an order of the store's own; then the others in (table, key)
+  // order. Called once, before anything else. Any other error means that the store cannot be read.
   virtual Status read(const Visit& visit) = 0;
-  // The same, as a list.
+  // The same, as a list in (table, key) order.
   Result<std::vector<Record>> load() {
     std::vector<Record> records;
     const Status status = read([&records](const RecordView& record) {
@@ -55,6 +58,8 @@ class Store {
       return Status::ok();
     });
     if (!status.is_success()) return status;
+    std::sort(records.begin(), records.end(),
+              [](const Record& a, const Record& b) { return std::tie(a.table, a.key) < std::tie(b.table, b.key); });
     return records;
   }
   virtual void put(Table table, const std::string& key, const std::string& value) = 0;

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstring>
 #include <new>
-#include <unordered_map>
+
+#include "core/key_index.h"
+#include "core/slot_pool.h"
 
 namespace berth {
 
@@ -20,10 +22,30 @@ Part*& recent(std::string_view text) {
   return parts[(end ^ text.size()) * 0x9E3779B97F4A7C15u >> 56];
 }
 
+template <class Part>
+struct Texts {
+  SlotPool<Part*> parts;
+  KeyIndex index;  // of them
+
+  KeyIndex::Index find(std::string_view text) {
+    return index.find(text, [&](KeyIndex::Index at) { return parts[at]->text() == text; });
+  }
+  void add(Part* part) {
+    const KeyIndex::Index at = parts.take();
+    parts[at] = part;
+    index.insert(part->text(), at);
+  }
+  void erase(const Part* part) {
+    const KeyIndex::Index at = find(part->text());
+    index.erase(part->text(), [at](KeyIndex::Index other) { return other == at; });
+    parts.give_back(at);
+  }
+};
+
 // Never destroyed: a static object that holds a text may outlive the table.
 template <class Part>
-std::unordered_map<std::string_view, Part*>& common_texts() {
-  static auto& texts = *new std::unordered_map<std::string_view, Part*>();
+Texts<Part>& common_texts() {
+  static auto& texts = *new Texts<Part>();
   return texts;
 }
 
@@ -54,13 +76,13 @@ Text Text::common(std::string_view text) {
   if (text.empty()) return result;
   Part*& last = recent<Part>(text);
   if (last == nullptr || last->text() != text) {
-    auto& texts = common_texts<Part>();
-    if (const auto found = texts.find(text); found != texts.end()) {
-      last = found->second;
+    Texts<Part>& texts = common_texts<Part>();
+    if (const KeyIndex::Index found = texts.find(text); found != KeyIndex::kNone) {
+      last = texts.parts[found];
     } else {
       result.part_ = last = make(text);
       last->common = 1;
-      texts.emplace(last->text(), last);
+      texts.add(last);
       return result;
     }
   }
@@ -72,7 +94,7 @@ Text Text::common(std::string_view text) {
 void Text::drop() {
   if (part_->common) {
     if (Part*& last = recent<Part>(part_->text()); last == part_) last = nullptr;
-    common_texts<Part>().erase(part_->text());
+    common_texts<Part>().erase(part_);
   }
   ::operator delete(part_);
 }

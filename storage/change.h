@@ -28,8 +28,8 @@ inline constexpr std::size_t kKeyMax = 4096;  // bytes; a namespace and a name, 
 inline constexpr int kPhaseMax = 255;
 
 // Nothing else may be staged, and nothing else is accepted from a journal: the next start would report it as damage.
-constexpr bool is_storable(std::string_view key, int phase) {
-  return key.size() <= kKeyMax && phase >= 0 && phase <= kPhaseMax;
+constexpr bool is_storable(std::size_t key_bytes, int phase) {
+  return key_bytes <= kKeyMax && phase >= 0 && phase <= kPhaseMax;
 }
 
 struct Content {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "storage/squeeze.h"
@@ -93,37 +94,54 @@ std::string seal_entry(std::string_view changes) {
   return out.take();
 }
 
-std::optional<std::string> open_entry(std::string_view entry) {
-  if (entry.size() < kHeadBytes) return std::nullopt;
+bool open_entry(std::string_view entry, std::string& changes) {
+  if (entry.size() < kHeadBytes) return false;
   ByteReader in(entry);
   const std::uint8_t form = in.byte();
   std::uint32_t crc = 0;
   for (unsigned shift = 0; shift < 32; shift += 8) crc |= static_cast<std::uint32_t>(in.byte()) << shift;
   const std::string_view rest = entry.substr(kHeadBytes);
-  if (form == kPlainBefore3 || form == kSqueezedBefore3) {
-    std::optional<std::string> changes = form == kPlainBefore3 ? std::string(rest) : unsqueeze(rest);
-    return changes && crc_of(*changes) == crc ? changes : std::nullopt;
+  const bool before_3 = form == kPlainBefore3 || form == kSqueezedBefore3;
+  if (!before_3 && ((form != kPlain && form != kSqueezed) || crc_of(form, rest) != crc)) return false;
+  if (form == kPlain || form == kPlainBefore3) {
+    changes = rest;
+  } else if (!unsqueeze(rest, changes)) {
+    return false;
   }
-  if ((form != kPlain && form != kSqueezed) || crc_of(form, rest) != crc) return std::nullopt;
-  return form == kPlain ? std::string(rest) : unsqueeze(rest);
+  return !before_3 || crc_of(changes) == crc;
 }
+
+std::optional<std::string> open_entry(std::string_view entry) {
+  std::string changes;
+  if (!open_entry(entry, changes)) return std::nullopt;
+  return changes;
+}
+
+namespace {
+
+// The size of the key that an id stands for.
+std::size_t key_size(std::string_view id) {
+  const std::uint64_t size = ByteReader(id).number();
+  return size == 0 ? std::tuple_size_v<ByteReader::UuidText> : static_cast<std::size_t>(size - 1);
+}
+
+}  // namespace
 
 bool each_change(std::string_view changes, const std::function<void(const ChangeView&)>& visit) {
   ByteReader in(changes);
-  ByteReader::UuidText uuid{};
   ChangeView change;
   while (!in.at_end()) {
     const std::size_t left = in.left();
     const std::uint8_t head = in.byte();
     change.op = static_cast<Op>(head & 7);
     change.table = static_cast<Table>(head >> 3);
-    change.key = in.id(uuid);
+    change.id = in.id_bytes();
     const bool phased = change.op == Op::begin || change.op == Op::advance;
     change.phase = phased ? static_cast<int>(in.integer()) : 0;
     change.value = change.op == Op::put || change.op == Op::begin ? in.text() : std::string_view();
     change.bytes = left - in.left();
     if (!in.ok() || change.op < Op::put || change.op > Op::advance) return false;
-    if (!is_storable(change.key, change.phase)) return false;
+    if (!is_storable(key_size(change.id), change.phase)) return false;
     visit(change);
   }
   return true;

@@ -19,14 +19,16 @@
 
 namespace berth {
 
-// A change inside an entry; the value points into the entry.
+// A change inside an entry; its views point into the entry.
 struct ChangeView {
   Op op = Op::put;
   Table table = Table::meta;
-  std::string key;
+  std::string_view id;  // the key as ByteWriter::id() writes it
   std::string_view value;
   int phase = 0;
   std::size_t bytes = 0;  // its uncompressed size
+
+  std::string key() const { return ByteReader(id).id(); }
 };
 
 // Returns the bytes written.
@@ -35,6 +37,8 @@ std::size_t write_change(ByteWriter& out, Op op, Table table, std::string_view k
 std::string seal_entry(std::string_view changes);
 // The changes; nullopt if the entry is damaged.
 std::optional<std::string> open_entry(std::string_view entry);
+// The same into a buffer, for who opens many. False: it is damaged.
+bool open_entry(std::string_view entry, std::string& changes);
 // Calls visit(change) for each change. False if the bytes are damaged.
 bool each_change(std::string_view changes, const std::function<void(const ChangeView&)>& visit);
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
+#include "storage/later_records.h"
+
 namespace berth {
 
 namespace {
@@ -33,22 +36,50 @@ DatabaseResult<void> Journal::prepare_statements() {
 DatabaseResult<void> Journal::load() {
   auto rows = database_.prepare("SELECT id, position, changes FROM journal ORDER BY id");
   if (!rows) return std::unexpected(rows.error());
+  std::string changes;
   for (;;) {
     const auto row = rows->step();
     if (!row) return std::unexpected(row.error());
     if (!*row) return {};
     last_entry_ = rows->integer(0);
     position_ = static_cast<std::uint64_t>(rows->integer(1));
-    auto changes = open_entry(rows->blob(2));
-    const bool sound = changes && loaded_.add(last_entry_, std::move(*changes), live_);
-    if (!sound) return std::unexpected(damaged_entry(last_entry_));
+    std::vector<Live::Record> records;
+    const bool is_sound =
+        open_entry(rows->blob(2), changes) && each_change(changes, [&](const ChangeView& change) {
+          records.push_back(live_.note(last_entry_, static_cast<std::uint32_t>(records.size()), change));
+        });
+    if (!is_sound) return std::unexpected(damaged_entry(last_entry_));
+    loaded_.push_back({last_entry_, std::string(rows->blob(2)), std::move(records)});
   }
 }
 
+// All entries uncompressed would take ten times their size, and more than what the records become. So one at a time is
+// uncompressed, for the second time.
 Status Journal::visit(const Store::Visit& visit) {
-  Status seen = loaded_.visit(live_, visit);
-  if (seen.is_success()) loaded_.clear();
-  return seen;
+  Status seen = Status::ok();
+  LaterRecords rows, others;
+  std::string changes;
+  for (Sealed& sealed : loaded_) {
+    std::uint32_t number = 0;
+    CHECK(open_entry(std::exchange(sealed.entry, {}), changes));
+    each_change(changes, [&](const ChangeView& change) {
+      const auto phase = live_.phase_of(sealed.id, number, sealed.records[number]);
+      ++number;
+      if (!phase || !seen.is_success()) return;
+      ByteReader::UuidText uuid{};
+      const RecordView record{change.table, ByteReader(change.id).id(uuid), change.value, *phase};
+      if (record.table == Table::object) {
+        seen = visit(record);
+      } else {
+        (record.table == Table::row ? rows : others).add(record);
+      }
+    });
+    if (!seen.is_success()) return seen;
+  }
+  std::exchange(loaded_, {});
+  if (seen = rows.visit(visit); !seen.is_success()) return seen;
+  others.sort();
+  return others.visit(visit);
 }
 
 DatabaseResult<void> Journal::commit(const std::vector<Change>& changes) {
@@ -120,8 +151,8 @@ DatabaseResult<void> Journal::fold_oldest() {
   for (const Entry& entry : *oldest) {
     std::uint32_t number = 0;
     each_change(entry.changes, [&](const ChangeView& change) {
-      const Live::Location* live = live_.find(entry.id, number++, change);
-      if (live != nullptr) write_change(kept, Op::begin, change.table, change.key, change.value, live->phase);
+      const auto phase = live_.phase_of(entry.id, number++, change);
+      if (phase) write_change(kept, Op::begin, change.table, change.key(), change.value, *phase);
     });
   }
   const std::int64_t last = oldest->back().id;

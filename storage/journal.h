@@ -14,7 +14,6 @@
 #include "storage/database.h"
 #include "storage/entry.h"
 #include "storage/live.h"
-#include "storage/loaded_values.h"
 #include "storage/store_options.h"
 
 namespace berth {
@@ -26,7 +25,8 @@ class Journal {
 
   // Once the table exists.
   DatabaseResult<void> prepare_statements();
-  // Reads and checks the entries. visit() then hands out the records, and frees them unless the visitor failed.
+  // Reads and checks the entries. visit() then hands out the records: those of Table::object, the rows, and the others
+  // in (table, key) order.
   DatabaseResult<void> load();
   Status visit(const Store::Visit& visit);
 
@@ -60,7 +60,12 @@ class Journal {
   Database& database_;
   Database::Query append_, oldest_, drop_to_;
   Live live_;
-  LoadedValues loaded_;
+  struct Sealed {
+    std::int64_t id = 0;
+    std::string entry;
+    std::vector<Live::Record> records;  // of each change, as Live::note() returned it
+  };
+  std::vector<Sealed> loaded_;  // all, between load() and visit()
   std::vector<Entry> written_;  // by the last transaction
   std::vector<Entry> folding_;  // deleted from the journal by the last fold
   std::uint64_t position_ = 0;

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
 #include <span>
-#include <string_view>
+#include <utility>
 
 namespace berth {
 
@@ -16,7 +15,7 @@ constexpr std::size_t kStep = 8;
 
 struct Head {
   std::uint64_t bytes = 0;  // kStep bytes of the key, big-endian; padded with zeros
-  Live::Record record = Live::kNone;
+  std::uint32_t number = 0;
 };
 
 std::uint64_t bytes_from(std::string_view key, std::size_t depth) {
@@ -34,7 +33,7 @@ std::uint64_t bytes_from(std::string_view key, std::size_t depth) {
 
 class Sorter {
  public:
-  explicit Sorter(const Live& live) : live_(live) {}
+  explicit Sorter(const KeyOf& key_of) : key_of_(key_of) {}
 
   // All keys are equal up to `depth`.
   void sort(std::span<Head> heads, std::size_t depth) const {
@@ -54,7 +53,7 @@ class Sorter {
   }
 
  private:
-  std::string_view key(const Head& head) const { return live_.id(head.record); }
+  std::string_view key(const Head& head) const { return key_of_(head.number); }
 
   // The length of the prefix that all keys share.
   std::size_t common_length(std::span<const Head> heads, std::size_t depth) const {
@@ -74,22 +73,18 @@ class Sorter {
     std::sort(heads.begin(), heads.end(), [this](const Head& a, const Head& b) { return key(a) < key(b); });
   }
 
-  const Live& live_;
+  const KeyOf& key_of_;
 };
 
 }  // namespace
 
-std::vector<Live::Record> in_order(const Live& live) {
+std::vector<std::uint32_t> in_key_order(std::vector<std::uint32_t> numbers, const KeyOf& key_of) {
   std::vector<Head> heads;
-  heads.reserve(static_cast<std::size_t>(live.live_changes()));
-  for (Live::Record record = 0; record < live.end(); ++record) {
-    if (live.is_live(record)) heads.push_back({0, record});
-  }
-  Sorter(live).sort(heads, 0);
-  std::vector<Live::Record> records;
-  records.reserve(heads.size());
-  for (const Head& head : heads) records.push_back(head.record);
-  return records;
+  heads.reserve(numbers.size());
+  for (const std::uint32_t number : numbers) heads.push_back({0, number});
+  Sorter(key_of).sort(heads, 0);
+  for (std::size_t at = 0; at < heads.size(); ++at) numbers[at] = heads[at].number;
+  return numbers;
 }
 
 }  // namespace berth

@@ -1,14 +1,16 @@
-// Sorts records faster than by comparing keys pairwise: at a start a store sorts a hundred thousand keys that share
-// long prefixes.
+// Sorts keys faster than by comparing them pairwise: a start sorts a hundred thousand of them, which share long
+// prefixes.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <string_view>
 #include <vector>
-
-#include "storage/live.h"
 
 namespace berth {
 
-// By table, then key.
-std::vector<Live::Record> in_order(const Live& live);
+// `numbers` in the order of their keys. A key stays valid while they are sorted.
+using KeyOf = std::function<std::string_view(std::uint32_t number)>;
+std::vector<std::uint32_t> in_key_order(std::vector<std::uint32_t> numbers, const KeyOf& key_of);
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #include "storage/live.h"
 
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -13,45 +14,53 @@ constexpr std::size_t kGapsMin = 64 * 1024;  // bytes; less is not worth the cop
 
 Live::Record Live::find(const ChangeView& change) {
   id_.assign(1, static_cast<char>(change.table));
-  id_ += change.key;
-  return index_.find(id_, [this](Record record) { return id(record) == id_; });
+  id_ += change.id;
+  return index_.find(id_, [this](Record record) {
+    const std::size_t behind = records_[record].at % kBlock + 1 + id_.size();
+    return behind <= kBlock && std::memcmp(text_of(record) + 1, id_.data(), id_.size()) == 0;
+  });
 }
 
-// Adds a record with key id_.
+// Returns where the text is kept; it follows a byte for the phase, which is 0.
+std::uint32_t Live::keep(std::string_view text) {
+  if (keys_.empty() || keys_end_ % kBlock + 1 + text.size() > kBlock) keys_end_ = keys_.size() * kBlock;
+  if (keys_end_ == keys_.size() * kBlock) keys_.push_back(std::make_unique<char[]>(kBlock));
+  const std::size_t at = keys_end_;
+  keys_end_ += 1 + text.size();
+  CHECK(keys_end_ <= std::numeric_limits<std::uint32_t>::max());
+  std::memcpy(keys_.back().get() + at % kBlock + 1, text.data(), text.size());
+  return static_cast<std::uint32_t>(at);
+}
+
+// Adds a record with id id_.
 Live::Record Live::add() {
-  CHECK(keys_.size() + id_.size() <= std::numeric_limits<std::uint32_t>::max());
-  CHECK(id_.size() <= kKeyMax + 1);
   const Record record = records_.take();
-  records_[record].key_at = static_cast<std::uint32_t>(keys_.size());
-  records_[record].key_bytes = static_cast<std::uint16_t>(id_.size());
-  // By an eighth, not twice: all keys together are large.
-  const std::size_t needed = keys_.size() + id_.size();
-  if (needed > keys_.capacity()) keys_.reserve(needed + needed / 8);
-  keys_.insert(keys_.end(), id_.begin(), id_.end());
+  records_[record].at = keep(id_);
   index_.insert(id_, record);
   return record;
 }
 
-// `record` has key id_.
+// `record` has id id_.
 void Live::forget(Record record) {
   live_bytes_ -= records_[record].bytes;
   index_.erase(id_, [record](Record other) { return other == record; });
-  gaps_ += records_[record].key_bytes;
+  gaps_ += 1 + id_.size();
   records_.give_back(record);
-  if (gaps_ >= kGapsMin && gaps_ * 2 >= keys_.size()) close_gaps();
+  if (gaps_ >= kGapsMin && gaps_ * 2 >= keys_end_) close_gaps();
 }
 
 void Live::close_gaps() {
-  std::vector<char> keys;
-  keys.reserve(keys_.size() - gaps_);
-  for (Location& entry : records_) {
-    const std::size_t at = keys.size();
-    const std::string_view key = text_at(entry);
-    keys.insert(keys.end(), key.begin(), key.end());
-    entry.key_at = static_cast<std::uint32_t>(at);
-  }
-  keys_ = std::move(keys);
+  const auto before = std::exchange(keys_, {});
+  keys_end_ = 0;
   gaps_ = 0;
+  for (Record record = 0; record < records_.size(); ++record) {
+    Location& location = records_[record];
+    if (location.bytes == 0) continue;
+    const char* const kept = before[location.at / kBlock].get() + location.at % kBlock;
+    const std::string_view rest(kept + 1, kBlock - location.at % kBlock - 1);
+    location.at = keep(rest.substr(0, 1 + ByteReader(rest.substr(1)).id_bytes().size()));  // table and key
+    *text_of(record) = *kept;
+  }
 }
 
 Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
@@ -61,7 +70,7 @@ Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeVi
   if (change.op == Op::advance || change.op == Op::erase) {
     if (record == kNone) return kNone;
     if (change.op == Op::advance) {
-      records_[record].phase = static_cast<std::uint8_t>(change.phase);
+      *text_of(record) = static_cast<char>(change.phase);
     } else {
       forget(record);
     }
@@ -70,8 +79,8 @@ Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeVi
   if (record == kNone) record = add();
   Location& location = records_[record];
   live_bytes_ += change.bytes - location.bytes;
-  if (change.op == Op::begin) location.phase = static_cast<std::uint8_t>(change.phase);
-  location.entry = entry;
+  if (change.op == Op::begin) *text_of(record) = static_cast<char>(change.phase);
+  location.entry = static_cast<std::uint32_t>(entry);
   location.number = number;
   location.bytes = static_cast<std::uint32_t>(change.bytes);
   return record;
@@ -82,11 +91,18 @@ void Live::drop(const ChangeView& change) {
   bytes_ -= change.bytes;
 }
 
-const Live::Location* Live::find(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
-  if (change.op == Op::advance || change.op == Op::erase) return nullptr;
-  const Record record = find(change);
-  if (record == kNone || location(record).entry != entry || location(record).number != number) return nullptr;
-  return &records_[record];
+std::optional<int> Live::phase_of(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
+  if (change.op == Op::advance || change.op == Op::erase) return std::nullopt;
+  return phase_of(entry, number, find(change));
+}
+
+std::optional<int> Live::phase_of(std::int64_t entry, std::uint32_t number, Record record) const {
+  if (record == kNone) return std::nullopt;
+  const Location& location = records_[record];
+  if (location.bytes == 0 || location.entry != static_cast<std::uint32_t>(entry) || location.number != number) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint8_t>(*text_of(record));
 }
 
 }  // namespace berth

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,51 +17,53 @@ namespace berth {
 
 class Live {
  public:
-  // Kept small: there is one for each record of the store.
-  struct Location {
-    std::int64_t entry = 0;    // its id
-    std::uint32_t number = 0;  // index of the change in its entry
-    std::uint32_t bytes = 0;
-    std::uint32_t key_at = 0;     // offset of the record's key in keys_
-    std::uint16_t key_bytes = 0;  // 0: no record
-    std::uint8_t phase = 0;       // the record's current phase
-  };
-  // Number of a record; reused once the record is erased.
   using Record = KeyIndex::Index;
   static constexpr Record kNone = KeyIndex::kNone;
 
-  // A change was written as number `number` of an entry. Returns the record that now has the value; kNone for erase
-  // and advance.
+  // A change was written as number `number` of an entry. Returns the record that now has its value, whose number
+  // another one gets once it is erased; kNone for erase and advance.
   Record note(std::int64_t entry, std::uint32_t number, const ChangeView& change);
   // The change that is number `number` of an entry left the journal, or was written again elsewhere.
   void drop(const ChangeView& change);
-  // Null if a newer change has outdated this one. Valid until the next note().
-  const Location* find(std::int64_t entry, std::uint32_t number, const ChangeView& change);
+  // The record's phase; nullopt if a newer change has outdated this one.
+  std::optional<int> phase_of(std::int64_t entry, std::uint32_t number, const ChangeView& change);
+  // The same, sooner: `record` as note() returned it.
+  std::optional<int> phase_of(std::int64_t entry, std::uint32_t number, Record record) const;
 
   std::uint64_t live_changes() const { return index_.size(); }
   std::uint64_t dead_changes() const { return changes_ - index_.size(); }
   std::uint64_t live_bytes() const { return live_bytes_; }
   std::uint64_t dead_bytes() const { return bytes_ - live_bytes_; }
 
-  // One past the highest record number.
-  Record end() const { return static_cast<Record>(records_.size()); }
-  bool is_live(Record record) const { return records_[record].key_bytes > 0; }
-  const Location& location(Record record) const { return records_[record]; }
-  // The table's number as a byte, then the key. Valid until the next note().
-  std::string_view id(Record record) const { return text_at(records_[record]); }
-
  private:
-  std::string_view text_at(const Location& location) const {
-    return {keys_.data() + location.key_at, location.key_bytes};
-  }
+  // Kept small: there is one for each record of the store.
+  struct Location {
+    // The lower half of its id, which is enough: two entries so far apart are never in the journal together, as each
+    // between them has a change, and folds bound their number.
+    std::uint32_t entry = 0;
+    std::uint32_t number = 0;  // index of the change in its entry
+    std::uint32_t bytes = 0;   // 0: no record
+    std::uint32_t at = 0;      // in keys_: of the record's phase, a byte; its id follows
+  };
   Record find(const ChangeView& change);
   Record add();
   void forget(Record record);
   void close_gaps();
+  char* text_of(Record record) const {
+    const std::uint32_t at = records_[record].at;
+    return keys_[at / kBlock].get() + at % kBlock;
+  }
+  std::uint32_t keep(std::string_view text);
 
-  std::string id_;          // of the change that find() last looked up
-  std::vector<char> keys_;  // all keys, one after the other, with gaps
-  std::size_t gaps_ = 0;
+  // Of the change that find() last looked up: the table's number as a byte, then the key as ByteWriter::id() writes it.
+  // No id is the beginning of another.
+  std::string id_;
+  // All phases and ids, one after the other, with gaps; in blocks, since a start would copy them again and again.
+  static constexpr std::size_t kBlock = 16 * 1024;
+  static_assert(kBlock > kKeyMax + 16, "each has to fit");
+  std::vector<std::unique_ptr<char[]>> keys_;
+  std::size_t keys_end_ = 0;
+  std::size_t gaps_ = 0;  // bytes
   SlotPool<Location> records_;
   KeyIndex index_;
   std::uint64_t changes_ = 0;  // in the journal

@@ -7,14 +7,18 @@
 namespace berth {
 
 Status MemoryStore::read(const Visit& visit) {
-  for (const auto& [id, content] : durable_) {
-    if (Status seen = visit({id.first, id.second, content.value, content.phase}); !seen.is_success()) return seen;
+  const auto rank = [](Table table) { return table == Table::object ? 0 : table == Table::row ? 1 : 2; };
+  for (int now = 0; now <= 2; ++now) {
+    for (const auto& [id, content] : durable_) {
+      if (rank(id.first) != now) continue;
+      if (Status seen = visit({id.first, id.second, content.value, content.phase}); !seen.is_success()) return seen;
+    }
   }
   return Status::ok();
 }
 
 void MemoryStore::stage(Change change) {
-  CHECK(is_storable(change.key, change.phase));
+  CHECK(is_storable(change.key.size(), change.phase));
   staged_.push_back(std::move(change));
 }
 

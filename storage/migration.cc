@@ -43,7 +43,7 @@ DatabaseResult<void> migrate_version_1(Database& database, const std::string& re
   if (!old) return std::unexpected(old.error());
   std::vector<Change> changes;
   for (auto& [id, content] : old->contents) {
-    CHECK(is_storable(id.second, content.phase));
+    CHECK(is_storable(id.second.size(), content.phase));
     changes.push_back({Op::begin, id.first, id.second, std::move(content.value), content.phase});
   }
   const std::uint64_t position = old->position - changes.size();  // may wrap around; adding the changes wraps it back

@@ -92,7 +92,7 @@ Status SqliteStore::read(const Visit& visit) {
 }
 
 void SqliteStore::stage(Change change) {
-  CHECK(is_storable(change.key, change.phase));
+  CHECK(is_storable(change.key.size(), change.phase));
   staged_bytes_ += change.key.size() + change.value.size() + 16;
   staged_.push_back(std::move(change));
 }

@@ -61,8 +61,18 @@ std::string squeeze(std::string_view bytes) {
 
 namespace {
 
+// Copies `count` bytes. Where source and destination have room for it, most are copied in one step of a fixed size.
+constexpr std::size_t kStep = 16;
+void copy(char* to, const char* from, std::size_t count, bool has_room) {
+  if (has_room && count <= kStep) {
+    std::memcpy(to, from, kStep);
+  } else {
+    std::memcpy(to, from, count);
+  }
+}
+
 // Writes exactly `size` bytes to `to`. False if the input is damaged or gives another number of bytes.
-bool expand(ByteReader& in, char* to, std::size_t size) {
+bool expand(ByteReader in, char* to, std::size_t size) {
   std::size_t at = 0;
   while (true) {
     const std::uint8_t head = in.byte();
@@ -72,7 +82,7 @@ bool expand(ByteReader& in, char* to, std::size_t size) {
     if (repeated == 15) repeated += in.number();
     const std::string_view literals = in.raw(plain);
     if (!in.ok() || literals.size() > size - at) return false;
-    std::copy(literals.begin(), literals.end(), to + at);
+    copy(to + at, literals.data(), literals.size(), size - at >= kStep && in.left() >= kStep);
     at += literals.size();
     if (in.at_end()) return at == size;
     const std::uint64_t distance = in.number();
@@ -82,7 +92,7 @@ bool expand(ByteReader& in, char* to, std::size_t size) {
     // Source and destination may overlap.
     const std::size_t from = at - static_cast<std::size_t>(distance);
     if (distance >= length) {
-      std::memcpy(to + at, to + from, length);
+      copy(to + at, to + from, length, size - at >= kStep && distance >= kStep);
     } else {
       for (std::size_t i = 0; i < length; ++i) to[at + i] = to[from + i];
     }
@@ -92,20 +102,24 @@ bool expand(ByteReader& in, char* to, std::size_t size) {
 
 }  // namespace
 
-std::optional<std::string> unsqueeze(std::string_view squeezed) {
+bool unsqueeze(std::string_view squeezed, std::string& bytes) {
   ByteReader in(squeezed);
   const std::uint64_t stored_size = in.number();
-  if (!in.ok() || stored_size > kSizeMax) return std::nullopt;
+  if (!in.ok() || stored_size > kSizeMax) return false;
   const auto size = static_cast<std::size_t>(stored_size);
   bool is_whole = false;
-  std::string bytes;
   // Without zero-filling first: a store of 50,000 pods has tens of megabytes. GCC 12's library may pass a larger size
   // than requested.
   bytes.resize_and_overwrite(size, [&](char* to, std::size_t) {
     is_whole = expand(in, to, size);
     return is_whole ? size : 0;
   });
-  if (!is_whole) return std::nullopt;
+  return is_whole;
+}
+
+std::optional<std::string> unsqueeze(std::string_view squeezed) {
+  std::string bytes;
+  if (!unsqueeze(squeezed, bytes)) return std::nullopt;
   return bytes;
 }
 

@@ -15,5 +15,7 @@ namespace berth {
 std::string squeeze(std::string_view bytes);
 // nullopt if the bytes were not made by squeeze().
 std::optional<std::string> unsqueeze(std::string_view squeezed);
+// The same into a buffer, for who opens many. False if the bytes were not made by squeeze().
+bool unsqueeze(std::string_view squeezed, std::string& bytes);
 
 }  // namespace berth

@@ -275,16 +275,20 @@ const NodeInfo* Cache::find(std::string_view node) const {
 }
 
 std::size_t Cache::node_count() const {
-  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.info != nullptr && entry.info->node != nullptr;
-  }));
+  std::size_t nodes = 0;
+  for (Index index = 0; index < entries_.size(); ++index) {
+    const Entry& entry = entries_[index];
+    if (entry.info != nullptr && entry.info->node != nullptr) ++nodes;
+  }
+  return nodes;
 }
 
 std::size_t Cache::pod_count() const { return pods_.size(); }
 
 std::size_t Cache::assumed_count() const {
-  return static_cast<std::size_t>(
-      std::count_if(placed_.begin(), placed_.end(), [](const Placed& placed) { return placed.assumed; }));
+  std::size_t pods = 0;
+  for (Index index = 0; index < placed_.size(); ++index) pods += placed_[index].assumed ? 1u : 0u;
+  return pods;
 }
 
 }  // namespace berth

@@ -90,6 +90,8 @@ Resources to_resources(const ResourceList& list) {
 const std::string& NodeInfo::name() const { return node->metadata.name; }
 
 void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
+  // There is such a list for each node, and most are as long as they will get.
+  if (pods.size() == pods.capacity()) pods.reserve(pods.size() + pods.size() / 4 + 1);
   pods.push_back(pod);
   const Affinity& affinity = *pod->affinity;
   if (!affinity.pod_affinity.empty() || !affinity.pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);

@@ -115,7 +115,7 @@ void Mirror::start_session() {
 
 void Mirror::on_synced() {
   republish_from_ = 0;
-  republished_.clear();
+  republished_ = {};
   for (const auto& [named, number] : cleared_) publisher_.mark(named.first, named.second);
   for (const auto& [kind, key] : superseded_.objects()) publish(kind, key);
 }
@@ -124,14 +124,13 @@ void Mirror::republish(std::int64_t end_us) {
   bool is_full = false;
   while (has_more_to_republish() && !is_full && clock_.now_us() < end_us) {
     const Kind kind = kinds()[republish_from_].kind;
-    std::optional<std::string> key = objects_.next_key(kind, republished_);
-    if (key) {
+    if (const std::optional<std::string> key = objects_.next_key(kind, republished_)) {
       if (!is_seen(kind, *key)) publish(kind, *key);
       publisher_.mark(kind, *key);
     } else {
       ++republish_from_;
+      republished_ = {};
     }
-    republished_ = std::move(key).value_or("");
     is_full = publisher_.pending() >= kPendingMax;
   }
 }

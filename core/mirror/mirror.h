@@ -119,9 +119,9 @@ class Mirror {
   // Statuses whose topic was cleared, and the number of the barrier that proves it.
   std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
   std::set<std::pair<Kind, std::string>> seen_;  // in this session; pods have PodEntry::seen_session
-  // Since on_synced(), an index into kinds(): of that kind the keys behind republished_, and all of the next ones.
+  // Since on_synced(), an index into kinds(): of that kind what republished_ has not met, and all of the next ones.
   std::size_t republish_from_ = kinds().size();
-  std::string republished_;
+  Objects::Place republished_;
   bool reading_again_ = false;  // desired/ in this session
 };
 

@@ -32,6 +32,7 @@ bool is_default_class(const StorageClass& storage_class) {
 template <class Map>
 std::vector<std::string> keys_of(const Map& map) {
   std::vector<std::string> keys;
+  keys.reserve(map.size());
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
 }
@@ -121,7 +122,7 @@ Status Objects::load(const RecordView& record) {
   };
   const KindName* kind = find_kind(record.key.substr(0, slash));
   if (kind != nullptr && kind->kind == Kind::pod) {
-    const Status loaded = pods_.load(record.key.substr(record.key.rfind('/') + 1), record.value);
+    const Status loaded = pods_.load(record.key.substr(slash + 1), record.value);
     return loaded.is_success() ? loaded : damaged(loaded.message());
   }
   Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
@@ -256,17 +257,27 @@ const Json* Objects::find_other(Kind kind, const std::string& key) const {
 
 std::vector<std::string> Objects::keys(Kind kind) const {
   if (kind == Kind::node) return keys_of(overlays_);
-  if (kind == Kind::pod) return keys_of(pods_.all());
   std::vector<std::string> keys;
+  if (kind == Kind::pod) {
+    keys = keys_of(pods_.all());
+    std::sort(keys.begin(), keys.end());
+  }
   with_shelf(shelves_, kind, [&keys](const auto& shelf) { keys = keys_of(shelf); });
   return keys;
 }
 
-std::optional<std::string> Objects::next_key(Kind kind, const std::string& key) const {
-  if (kind == Kind::node) return key_behind(overlays_, key);
-  if (kind == Kind::pod) return key_behind(pods_.all(), key);
+std::optional<std::string> Objects::next_key(Kind kind, Place& place) const {
   std::optional<std::string> next;
-  with_shelf(shelves_, kind, [&](const auto& shelf) { next = key_behind(shelf, key); });
+  if (kind == Kind::pod) {
+    const Pods::Entries& pods = pods_.all();
+    const Pods::Entries::Index index = pods.next_used(place.pod);
+    if (index == Pods::Entries::kNone) return std::nullopt;
+    place.pod = index + 1;
+    return pods[index].key;
+  }
+  if (kind == Kind::node) next = key_behind(overlays_, place.key);
+  with_shelf(shelves_, kind, [&](const auto& shelf) { next = key_behind(shelf, place.key); });
+  if (next) place.key = *next;
   return next;
 }
 

@@ -65,8 +65,14 @@ class Objects final : public Lister {
   Json manifest(Kind kind, const std::string& key) const;
   std::optional<std::string> text(Kind kind, const std::string& key) const;
   std::vector<std::string> keys(Kind kind) const;
-  // The key behind `key` in their order; of "" the first. None: it is the last.
-  std::optional<std::string> next_key(Kind kind, const std::string& key) const;
+  // Where a walk over a kind's keys stands: behind `key`, or, of pods, before the slot `pod`. What comes or goes
+  // meanwhile is met or not; all else is met once.
+  struct Place {
+    std::string key;
+    Pods::Entries::Index pod = 0;
+  };
+  // The next key, and moves the place behind it. None: all were met.
+  std::optional<std::string> next_key(Kind kind, Place& place) const;
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
   // Of those that an annotation makes the default the newest, as far as they say how old they are, then the first by

@@ -14,6 +14,13 @@ namespace {
 
 std::string pod_record_key(const std::string& key) { return "pods/" + key; }
 
+// Whether that is its metadata.key(), which would have to be made first.
+bool has_key(const Pod& pod, std::string_view key) {
+  const std::string_view space = pod.metadata.namespace_, name = pod.metadata.name;
+  return !space.empty() && key.size() == space.size() + 1 + name.size() && key.starts_with(space) &&
+         key[space.size()] == '/' && key.ends_with(name);
+}
+
 }  // namespace
 
 const PodExtras& PodEntry::extras() const {
@@ -31,8 +38,8 @@ void set_disruption(PodEntry& entry, const Text& why) {
   entry.edit_extras([&why](PodExtras& extras) { extras.disruption = why; });
 }
 
-Status Pods::load(std::string_view name, std::string_view value) {
-  if (is_pod_record(value)) return load_packed(name, value);
+Status Pods::load(std::string_view key, std::string_view value) {
+  if (is_pod_record(value)) return load_packed(key, value);
   Result<Json> json = Json::parse(value, {.bytes = 1u << 20, .depth = 80});
   return json ? load_json(*json) : json.error();
 }
@@ -62,7 +69,7 @@ Status Pods::load_json(const Json& stored) {
   return Status::ok();
 }
 
-Status Pods::load_packed(std::string_view name, std::string_view stored) {
+Status Pods::load_packed(std::string_view key, std::string_view stored) {
   Result<PodRecord> record = decode_pod_record(stored);
   if (!record) return record.error();
   const auto pod = std::make_shared<Pod>();
@@ -74,7 +81,8 @@ Status Pods::load_packed(std::string_view name, std::string_view stored) {
       pod->shape = Text::common(record->shape);
     }
   } else {
-    const Result<Json> json = Json::parse(manifest_text(*record, name), {.bytes = 1u << 20, .depth = 80});
+    const Result<Json> json =
+        Json::parse(manifest_text(*record, key.substr(key.rfind('/') + 1)), {.bytes = 1u << 20, .depth = 80});
     if (!json) return json.error();
     Result<Pod> decoded = decode_accepted_pod(*json);
     if (!decoded) return decoded.error();
@@ -84,7 +92,7 @@ Status Pods::load_packed(std::string_view name, std::string_view stored) {
   pod->metadata.deleting = record->deleting;
   pod->preempted = !record->disruption.empty();
   pod->start_time.reset();  // the device reports it
-  PodEntry& entry = put(pod);
+  PodEntry& entry = has_key(*pod, key) ? put(key, pod) : put(pod);
   entry.arrived = record->arrived;
   entry.deleting = record->deleting;
   entry.finished = record->finished;
@@ -96,13 +104,13 @@ Status Pods::load_packed(std::string_view name, std::string_view stored) {
 }
 
 PodEntry* Pods::find(const std::string& key) {
-  auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : &found->second;
+  const KeyIndex::Index index = entries_.index_of(key);
+  return index == KeyIndex::kNone ? nullptr : &entries_[index];
 }
 
 const PodEntry* Pods::find(const std::string& key) const {
-  auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : &found->second;
+  const KeyIndex::Index index = entries_.index_of(key);
+  return index == KeyIndex::kNone ? nullptr : &entries_[index];
 }
 
 Text Pods::key_of(const Pod& pod) const {
@@ -111,48 +119,45 @@ Text Pods::key_of(const Pod& pod) const {
   return entry == nullptr ? Text(key) : entry->key;
 }
 
-KeyIndex::Index Pods::find_index(std::string_view uid) const {
-  return by_uid_.find(uid, [&](KeyIndex::Index index) { return slots_[index]->pod->uid() == uid; });
-}
-
-std::uint32_t Pods::index_of_uid(std::string_view uid) const {
-  return by_uid_.guess(uid, [&](KeyIndex::Index index) { return slots_[index]->pod->uid() == uid; });
+Pods::Entries::Index Pods::index_of_uid(std::string_view uid) const {
+  return by_uid_.find(uid, [&](KeyIndex::Index index) { return entries_[index].pod->uid() == uid; });
 }
 
 PodEntry* Pods::find_by_uid(std::string_view uid) {
-  const KeyIndex::Index index = find_index(uid);
-  return index == KeyIndex::kNone ? nullptr : slots_[index];
+  const KeyIndex::Index index = index_of_uid(uid);
+  return index == KeyIndex::kNone ? nullptr : &entries_[index];
 }
 
 const PodEntry* Pods::find_by_uid(std::string_view uid) const {
-  const KeyIndex::Index index = find_index(uid);
-  return index == KeyIndex::kNone ? nullptr : slots_[index];
+  const KeyIndex::Index index = index_of_uid(uid);
+  return index == KeyIndex::kNone ? nullptr : &entries_[index];
 }
 
 PodEntry& Pods::put(std::shared_ptr<const Pod> pod) {
-  Text key = pod->metadata.key();
-  const auto item = entries_.try_emplace(entries_.end(), std::move(key));  // at the end, while a store is read in order
-  PodEntry& entry = item->second;
-  entry.key = item->first;
-  if (entry.pod != nullptr) {
-    CHECK(entry.pod->uid() == pod->uid());
-    entry.pod = std::move(pod);
-    return entry;
+  const std::string key = pod->metadata.key();
+  return put(key, std::move(pod));
+}
+
+PodEntry& Pods::put(std::string_view key, std::shared_ptr<const Pod> pod) {
+  if (const KeyIndex::Index index = entries_.index_of(key); index != KeyIndex::kNone) {
+    PodEntry& known = entries_[index];
+    CHECK(known.pod->uid() == pod->uid());
+    known.pod = std::move(pod);
+    return known;
   }
+  const std::string_view uid = pod->uid();
+  // A uid under two names is the newer's.
+  by_uid_.erase(uid, [&](KeyIndex::Index index) { return entries_[index].pod->uid() == uid; });
+  PodEntry entry;
+  entry.key = key;
   entry.pod = std::move(pod);
-  const std::string_view uid = entry.pod->uid();
-  if (const KeyIndex::Index index = find_index(uid); index != KeyIndex::kNone) {
-    slots_[index] = &entry;  // a uid under two names is the newer's
-    return entry;
-  }
-  const KeyIndex::Index index = slots_.take();
-  slots_[index] = &entry;
+  const KeyIndex::Index index = entries_.add(std::move(entry));
   by_uid_.insert(uid, index);
-  return entry;
+  return entries_[index];
 }
 
 void Pods::save(const std::string& key) {
-  const PodEntry& entry = entries_.find(key)->second;
+  const PodEntry& entry = entries_.at(key);
   ByteWriter packed;
   pack_pod(packed, *entry.pod);
   PodRecord record;
@@ -183,15 +188,11 @@ void Pods::set_successor(PodEntry& entry, Manifest successor) {
 }
 
 void Pods::erase(const std::string& key) {
-  auto found = entries_.find(key);
-  CHECK(found != entries_.end());
+  const KeyIndex::Index index = entries_.index_of(key);
+  CHECK(index != KeyIndex::kNone);
   // A uid under two names is the newer's: see put().
-  const std::string_view uid = found->second.pod->uid();
-  if (const KeyIndex::Index index = find_index(uid); index != KeyIndex::kNone && slots_[index] == &found->second) {
-    by_uid_.erase(uid, [index](KeyIndex::Index other) { return other == index; });
-    slots_.give_back(index);
-  }
-  entries_.erase(found);
+  by_uid_.erase(entries_[index].pod->uid(), [index](KeyIndex::Index other) { return other == index; });
+  entries_.erase(index);
   names_awaited_.erase(key);
   store_.erase(Table::object, pod_record_key(key));
 }

@@ -14,8 +14,8 @@
 #include "core/clock.h"
 #include "core/framework/queued_pod.h"
 #include "core/key_index.h"
+#include "core/keyed_pool.h"
 #include "core/objects/report.h"
-#include "core/slot_pool.h"
 #include "core/store.h"
 
 namespace berth {
@@ -57,19 +57,21 @@ struct PodEntry {
  private:
   std::unique_ptr<PodExtras> extras_;  // null: none
 };
-// With the key and the links of the map that holds it a chunk of 128 bytes of the heap: 10,000 pods take 1.3 MB.
 static_assert(sizeof(void*) < 8 || sizeof(PodEntry) <= 80);
 
 void set_disruption(PodEntry& entry, const Text& why);
 
 class Pods {
  public:
-  using Entries = std::map<Text, PodEntry, std::less<>>;  // by "<namespace>/<name>"
+  struct KeyOf {
+    const Text& operator()(const PodEntry& entry) const { return entry.key; }
+  };
+  using Entries = KeyedPool<PodEntry, KeyOf>;  // by "<namespace>/<name>"; in no order that means anything
 
   explicit Pods(Store& store) : store_(store) {}
 
-  // Takes a record of a pod in: `name` is the pod's, `value` the record's. An error says what is wrong with it.
-  Status load(std::string_view name, std::string_view value);
+  // Takes a record of a pod in: `key` is the pod's, `value` the record's. An error says what is wrong with it.
+  Status load(std::string_view key, std::string_view value);
 
   const Entries& all() const { return entries_; }
   // By "<namespace>/<name>"; null: none. The pointer lives until the pod is erased.
@@ -79,9 +81,8 @@ class Pods {
   const PodEntry* find_by_uid(std::string_view uid) const;
   // "<namespace>/<name>", sharing the entry's text if the pod is there.
   Text key_of(const Pod& pod) const;
-  // To sort by when many pods are looked up by uid: near numbers are near each other in memory. A uid that no pod has
-  // may get that of another.
-  std::uint32_t index_of_uid(std::string_view uid) const;
+  // In all(); near numbers are near each other in memory. kNone: no such pod.
+  Entries::Index index_of_uid(std::string_view uid) const;
 
   PodEntry& put(std::shared_ptr<const Pod> pod);            // new, or a new version of the same uid
   void save(const std::string& key);                        // stages the entry as it is now
@@ -92,13 +93,12 @@ class Pods {
 
  private:
   Status load_json(const Json& stored);
-  Status load_packed(std::string_view name, std::string_view stored);
-  KeyIndex::Index find_index(std::string_view uid) const;
+  Status load_packed(std::string_view key, std::string_view stored);
+  PodEntry& put(std::string_view key, std::shared_ptr<const Pod> pod);
 
   Store& store_;
   Entries entries_;
-  SlotPool<PodEntry*> slots_;
-  KeyIndex by_uid_;  // indexes into slots_
+  KeyIndex by_uid_;  // of entries_
   std::map<std::string, std::string> names_awaited_;
 };
 

@@ -27,7 +27,6 @@ struct Binding {
  private:
   std::unique_ptr<BindingCycle> cycle_;
 };
-// With its key and the links of the map that holds it a chunk of 144 bytes of the heap.
 static_assert(sizeof(void*) < 8 || sizeof(Binding) <= 96);
 
 }  // namespace berth

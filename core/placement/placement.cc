@@ -63,7 +63,7 @@ Status Placement::load(const RecordView& record) {
     case Table::row: {
       Result<Row> row = decode_row(record.value, record.phase);
       if (!row) return Status::error("stored row " + std::string(record.key) + ": " + row.error().message());
-      rows_loaded_.push_back(std::move(*row));
+      recovery_.load(std::move(*row));
       return Status::ok();
     }
     case Table::release: {

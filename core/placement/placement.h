@@ -56,7 +56,7 @@ class Placement final : private PlacementEvents {
   // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
   Status load(const RecordView& record);
   // All is loaded: see Recovery.
-  void recover() { recovery_.recover(std::exchange(rows_loaded_, {})); }
+  void recover() { recovery_.recover(); }
   void take_answer(Answer answer);
   // A message from the node's own topic: NodeRegistry::take_report(). `is_live`: not what the broker had retained.
   Status take_report(const std::string& node, std::string_view what, const Json& payload, bool is_live);
@@ -90,7 +90,6 @@ class Placement final : private PlacementEvents {
   bool claim_gone(const std::string& claim) override;
 
   const PlacementContext& context_;
-  std::deque<Row> rows_loaded_;           // between load() and recover()
   std::deque<std::string> nodes_to_ask_;  // since on_synced()
   Scheduler scheduler_;
   PlacementState state_;

@@ -41,7 +41,7 @@ PodLifecycle::PodLifecycle(const PlacementContext& context, const Parts& parts)
 
 PodLifecycle::~PodLifecycle() {
   context_.timers.cancel(permit_timer_);
-  for (auto& [uid, binding] : state_.bindings) {
+  for (auto&& [uid, binding] : state_.bindings) {
     binding.cancel(context_.timers);
     // A crash undoes nothing: what the rows say is what the next start resumes.
     if (!binding.is_at_rest() && binding.edit().reservation) binding.edit().reservation->commit();
@@ -50,11 +50,11 @@ PodLifecycle::~PodLifecycle() {
 
 void PodLifecycle::start(std::unique_ptr<BindingCycle> cycle) {
   const Text uid = cycle->queued.pod->metadata.uid;
-  const auto [added, is_new] = state_.bindings.try_emplace(uid);
-  CHECK(is_new);
-  Binding& binding = added->second;
+  CHECK(!state_.bindings.contains(uid));
+  Binding made;
+  made.row.uid = uid;
+  Binding& binding = state_.bindings[state_.bindings.add(std::move(made))];
   binding.pod = cycle->queued.pod;
-  binding.row.uid = uid;
   binding.row.pod = context_.objects.pods().key_of(*binding.pod);
   binding.row.node = Text::common(cycle->node);
   binding.begin(std::move(cycle));
@@ -354,7 +354,7 @@ void PodLifecycle::drop(Binding& binding) {
   if (is_in_flight(row)) window_.leave(row);
   if (row.phase == Phase::prebind) events_.prebind_told(row, PreBindOutcome::ended);
   volumes_.forget_holder(row.uid);
-  state_.bindings.erase(Text(row.uid));
+  state_.bindings.erase(state_.bindings.index_of(row.uid));
   releases_.add(std::move(entry), may_run);
 }
 
@@ -374,11 +374,9 @@ void PodLifecycle::set_pod(std::string_view uid, const std::shared_ptr<const Pod
 }
 
 void PodLifecycle::resume(Binding restored) {
-  // A store is read in the order of the uids: the row comes behind all others.
   const Text uid = restored.row.uid;
-  const std::size_t before = state_.bindings.size();
-  Binding& binding = state_.bindings.emplace_hint(state_.bindings.end(), uid, std::move(restored))->second;
-  CHECK(state_.bindings.size() > before);
+  CHECK(!state_.bindings.contains(uid));
+  Binding& binding = state_.bindings[state_.bindings.add(std::move(restored))];
   if (binding.row.phase == Phase::bound) return;
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
   if (is_in_flight(binding.row)) window_.enter(binding.row);
@@ -387,7 +385,7 @@ void PodLifecycle::resume(Binding restored) {
 }
 
 bool PodLifecycle::forget_claim(const std::string& claim) {
-  for (auto& [uid, binding] : state_.bindings) {
+  for (auto&& [uid, binding] : state_.bindings) {
     if (binding.row.volumes.empty() || binding.row.phase == Phase::none) continue;
     std::vector<BoundVolume> volumes = binding.row.volumes;
     if (std::erase_if(volumes, [&claim](const BoundVolume& each) { return each.claim == claim; }) == 0) continue;

@@ -2,8 +2,8 @@
 // binding cycle at its phase, and the other pods go into the queue. A slot that adopt mode finds resumes the same way.
 #pragma once
 
-#include <deque>
 #include <memory>
+#include <vector>
 
 #include "core/placement/node_registry.h"
 #include "core/placement/pod_registry.h"
@@ -25,18 +25,21 @@ class Recovery {
   // All outlive it.
   Recovery(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
 
-  // Objects, nodes and the identity are loaded. `rows`: as stored, in the order of their uids.
-  void recover(std::deque<Row> rows);
+  // A row as stored. Objects are loaded.
+  void load(Row row);
+  // All else is loaded too.
+  void recover();
   void resume(Row row);
 
  private:
-  void forget_promises(std::deque<Row>& rows);
-  void resume_all(std::deque<Row> rows);
+  void forget_promises();
+  void note_live(const Row& row);
   std::shared_ptr<const Pod> find_placed(Row& row);
   Binding restore(Row row);
 
   const PlacementContext& context_;
   Parts parts_;
+  std::vector<Row> rows_;  // between load() and recover(): those to resume
 };
 
 }  // namespace berth

@@ -8,12 +8,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/keyed_pool.h"
 #include "core/placement/binding.h"
 #include "core/placement/live_epochs.h"
 
 namespace berth {
 
-using Bindings = std::map<Text, Binding, std::less<>>;  // by pod uid
+struct UidOfBinding {
+  const Text& operator()(const Binding& binding) const { return binding.row.uid; }
+};
+using Bindings = KeyedPool<Binding, UidOfBinding>;  // by pod uid; in no order that means anything
 
 struct Release {
   ReleaseEntry entry;

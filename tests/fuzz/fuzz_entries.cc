@@ -22,7 +22,7 @@ struct Known {
 std::optional<std::vector<Known>> read(std::string_view changes) {
   std::vector<Known> known;
   const bool complete = each_change(changes, [&known](const ChangeView& change) {
-    known.push_back({change.op, change.table, change.key, std::string(change.value), change.phase});
+    known.push_back({change.op, change.table, change.key(), std::string(change.value), change.phase});
   });
   return complete ? std::optional(std::move(known)) : std::nullopt;
 }

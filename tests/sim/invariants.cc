@@ -193,6 +193,7 @@ Breach s9(const Witness& witness) {
   for (const auto& device : witness.devices()) {
     const auto should = implied.find(device->name);
     if (should == implied.end()) continue;
+    std::sort(should->second.pods.begin(), should->second.pods.end());
     if (Breach breach =
             find_unlike_node(device->name, gateway->scheduler().cache().find(device->name), should->second)) {
       return breach;

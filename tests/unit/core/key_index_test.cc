@@ -17,7 +17,6 @@ namespace {
 class Named {
  public:
   KeyIndex::Index find(const std::string& key) const { return index_.find(key, is(key)); }
-  KeyIndex::Index guess(const std::string& key) const { return index_.guess(key, is(key)); }
   void add(const std::string& key) {
     keys_.push_back(key);
     index_.insert(key, static_cast<KeyIndex::Index>(keys_.size() - 1));
@@ -36,7 +35,6 @@ class Named {
 TEST(KeyIndex, FindsNothingWhileItIsEmpty) {
   Named named;
   EXPECT_EQ(named.find("a"), KeyIndex::kNone);
-  EXPECT_EQ(named.guess("a"), KeyIndex::kNone);
   EXPECT_FALSE(named.erase("a"));
 }
 
@@ -49,7 +47,6 @@ TEST(KeyIndex, BehavesLikeAMapUnderRandomInsertsAndErases) {
     const std::string key = "key-" + std::to_string(random.below(600));
     if (const auto known = expected.find(key); known != expected.end()) {
       ASSERT_EQ(named.find(key), known->second);
-      ASSERT_EQ(named.guess(key), known->second);
       if (random.below(2) == 0) continue;
       ASSERT_TRUE(named.erase(key));
       expected.erase(known);
@@ -64,17 +61,6 @@ TEST(KeyIndex, BehavesLikeAMapUnderRandomInsertsAndErases) {
   for (const auto& [key, index] : expected) EXPECT_EQ(named.find(key), index);
 }
 
-TEST(KeyIndex, GuessesWithoutComparingKeys) {
-  KeyIndex index;
-  index.insert("a", 3);
-  EXPECT_EQ(index.guess("a",
-                        [](KeyIndex::Index) {
-                          ADD_FAILURE();
-                          return true;
-                        }),
-            3u);
-}
-
 // Two entries of one key stand in for two keys with the same hash.
 TEST(KeyIndex, ComparesKeysWhenHashesCollide) {
   KeyIndex index;
@@ -82,10 +68,9 @@ TEST(KeyIndex, ComparesKeysWhenHashesCollide) {
   index.insert("a", 4);
   for (const KeyIndex::Index expected : {3u, 4u}) {
     const auto is_it = [expected](KeyIndex::Index found) { return found == expected; };
-    EXPECT_EQ(index.guess("a", is_it), expected);
     EXPECT_EQ(index.find("a", is_it), expected);
   }
-  EXPECT_EQ(index.guess("a", [](KeyIndex::Index) { return false; }), KeyIndex::kNone);
+  EXPECT_EQ(index.find("a", [](KeyIndex::Index) { return false; }), KeyIndex::kNone);
 }
 
 }  // namespace

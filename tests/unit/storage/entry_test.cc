@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
+#include <optional>
 
 #include "core/random.h"
-#include "storage/key_order.h"
+#include "storage/later_records.h"
+#include "storage/live.h"
 #include "storage/squeeze.h"
 #include "tests/unit/rounds.h"
 
@@ -76,7 +77,7 @@ TEST(Entry, KeepsChangesAsTheyWere) {
     const Change& want = all.at(at++);
     EXPECT_EQ(change.op, want.op);
     EXPECT_EQ(change.table, want.table);
-    EXPECT_EQ(change.key, want.key);
+    EXPECT_EQ(change.key(), want.key);
     EXPECT_EQ(change.value, want.value);
     EXPECT_EQ(change.phase, want.phase);
     seen += change.bytes;
@@ -126,26 +127,51 @@ TEST(Entry, CompressedInSchemaVersion2IsStillRead) {
   EXPECT_EQ(open_entry(seal_entry(changes)), changes);
 }
 
-TEST(Live, IsReadInTheOrderOfItsKeys) {
-  Live live;
-  std::set<std::pair<Table, std::string>> want;
+// A change as an entry has it; `bytes` keeps what its views refer to.
+ChangeView change_of(ByteWriter& bytes, Op op, const std::string& key, int phase = 0) {
+  bytes.take();
+  write_change(bytes, op, Table::row, key, "a row", phase);
+  ChangeView made;
+  EXPECT_TRUE(each_change(bytes.bytes(), [&made](const ChangeView& change) { made = change; }));
+  return made;
+}
+
+TEST(LaterRecords, AreVisitedInTheOrderOfTableAndKey) {
+  LaterRecords later;
+  std::map<std::pair<Table, std::string>, std::string> want;
   Random random(7);
   const std::vector<std::string> stems{"", "pods/default/pod-", "pods/default/pod-a/very/long/and/the/same/", "\xff"};
   for (int i = 0; i < 4000; ++i) {
-    ChangeView change;
-    change.table = static_cast<Table>(1 + random.below(3));
-    change.key = stems[random.below(stems.size())];
-    for (std::uint64_t left = random.below(12); left > 0; --left) change.key.push_back("\0a9\xf0"[random.below(4)]);
-    live.note(1, 0, change);
-    want.insert({change.table, change.key});
+    const auto table = static_cast<Table>(1 + random.below(3));
+    std::string key = stems[random.below(stems.size())];
+    for (std::uint64_t left = random.below(12); left > 0; --left) key.push_back("\0a9\xf0"[random.below(4)]);
+    const std::string value = std::to_string(i);
+    if (want.try_emplace({table, key}, value).second) later.add({table, key, value, i % 200});
   }
-  const std::vector<Live::Record> records = in_order(live);
-  ASSERT_EQ(records.size(), want.size());
+  later.sort();
   auto next = want.begin();
-  for (const Live::Record record : records) {
-    EXPECT_EQ(live.id(record), static_cast<char>(next->first) + next->second);
+  const Status seen = later.visit([&](const RecordView& record) {
+    EXPECT_EQ(record.table, next->first.first);
+    EXPECT_EQ(record.key, next->first.second);
+    EXPECT_EQ(record.value, next->second);
+    EXPECT_EQ(record.phase, std::stoi(next->second) % 200);
     ++next;
-  }
+    return Status::ok();
+  });
+  EXPECT_TRUE(seen.is_success());
+  EXPECT_EQ(next, want.end());
+}
+
+TEST(LaterRecords, AreVisitedUntilTheVisitorFails) {
+  LaterRecords later;
+  for (const char* key : {"c", "a", "b"}) later.add({Table::row, key, "a row", 1});
+  std::string keys;
+  const Status seen = later.visit([&keys](const RecordView& record) {
+    keys += record.key;
+    return record.key == "b" ? Status::error("no") : Status::ok();
+  });
+  EXPECT_EQ(seen.message(), "no");
+  EXPECT_EQ(keys, "cab") << "as they were added, since they were not sorted";
 }
 
 TEST(Entry, TreatsAKeyOrPhaseAboveTheMaximumAsDamage) {
@@ -162,30 +188,27 @@ TEST(Entry, TreatsAKeyOrPhaseAboveTheMaximumAsDamage) {
 
 TEST(Live, KeepsEachKeyWhileOthersAreAddedAndErased) {
   Live live;
-  std::map<std::string, std::uint32_t> want;  // the number of the change that holds it
+  std::map<std::string, std::pair<std::uint32_t, int>> want;  // the number of the change that holds it, and the phase
   Random random(11);
+  ByteWriter bytes;
+  constexpr std::int64_t kEntry = (1ll << 33) + 1;
   for (std::uint32_t number = 0; number < 30'000; ++number) {
-    ChangeView change;
-    change.table = Table::row;
-    change.key = std::string(random.below(60), 'k') + std::to_string(random.below(3000));
-    change.op = random.below(2) == 0 ? Op::erase : Op::begin;
-    const Live::Record record = live.note(1, number, change);
-    if (change.op == Op::erase) {
-      EXPECT_EQ(record, Live::kNone);
-      want.erase(change.key);
-    } else {
-      EXPECT_EQ(live.id(record).substr(1), change.key);
-      want[change.key] = number;
-    }
+    std::string key = std::string(random.below(60), 'k') + std::to_string(random.below(3000));
+    if (random.below(2) == 0) key = std::to_string(10'000'000 + random.below(3000)) + "-7425-40de-944b-e07fc1f90ae7";
+    const Op op = random.below(2) == 0 ? Op::erase : random.below(4) == 0 ? Op::advance : Op::begin;
+    const int phase = static_cast<int>(random.below(256));
+    const Live::Record record = live.note(kEntry, number, change_of(bytes, op, key, phase));
+    EXPECT_EQ(live.phase_of(kEntry, number, record).has_value(), op == Op::begin) << key;
+    if (op == Op::erase) want.erase(key);
+    if (op == Op::begin) want[key] = {number, phase};
+    if (op == Op::advance && want.contains(key)) want[key].second = phase;
   }
-  const std::vector<Live::Record> records = in_order(live);
-  ASSERT_EQ(records.size(), want.size());
   ASSERT_EQ(live.live_changes(), want.size());
-  auto next = want.begin();
-  for (const Live::Record record : records) {
-    EXPECT_EQ(live.id(record).substr(1), next->first);
-    EXPECT_EQ(live.location(record).number, next->second);
-    ++next;
+  for (const auto& [key, held] : want) {
+    const ChangeView change = change_of(bytes, Op::begin, key);
+    EXPECT_EQ(live.phase_of(kEntry, held.first, change), held.second) << key;
+    EXPECT_EQ(live.phase_of(kEntry, held.first + 1, change), std::nullopt) << key;
+    EXPECT_EQ(live.phase_of(kEntry + 1, held.first, change), std::nullopt) << key;
   }
 }
 
