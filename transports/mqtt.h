@@ -43,7 +43,10 @@ struct MqttOptions {
   Millis answer_timeout = 10'000;  // from the first packet to the broker's CONNACK
   Millis backoff_min = 500;        // before the second attempt; doubles, with jitter
   Millis backoff_max = 30'000;
-  Millis read_rest = 0;    // how long dense messages of QoS 0 are gathered at first before they are read (ReadRest)
+  Millis read_rest = 0;  // how long dense messages of QoS 0 are gathered at first before they are read (ReadRest)
+  // The owner ends each turn with gather(false): what acknowledges a single message leaves with what the turn answers,
+  // in one packet. A packet of its own costs both sides a wake-up, and nobody waits for it.
+  bool gather_acks = false;
   std::uint64_t seed = 1;  // of the jitter; should differ between clients
 };
 

@@ -298,6 +298,7 @@ class GatewayApp {
     // Short, because all devices and operators wait for the gateway; a single client cannot overload the broker.
     options->backoff_max = 5'000;
     options->read_rest = 10;  // heartbeats
+    options->gather_acks = true;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     LeadershipOptions leadership;
