@@ -30,11 +30,9 @@ std::string_view without_node(std::string_view text) {
 }
 
 // A pod that asks for less than root, or for limits, must not run without them.
-Status admit(const std::string& pod, const std::string& node) {
-  const Result<Json> json = Json::parse(pod);
-  if (!json) return Status::error("pod: " + json.error().message());
+Status admit(const Json& pod, const std::string& node) {
   std::string missing;
-  for (const Need& need : missing_of(needs_of(*json), process_features())) {
+  for (const Need& need : missing_of(needs_of(pod), process_features())) {
     missing += (missing.empty() ? "" : ", ") + to_text(need);
   }
   if (missing.empty()) return Status::ok();
@@ -191,13 +189,14 @@ Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& 
   return others;
 }
 
-Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
-                                      const std::vector<BoundVolume>& volumes) const {
+Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
+                                      bool is_new) const {
   if (!is_plain(tag.uid)) {
     return Status::error("metadata.uid: must consist of letters, digits, '-', '.' and '_', got '" + tag.uid + "'");
   }
   const Result<Json> json = Json::parse(pod);
   if (!json) return Status::error("pod: " + json.error().message());
+  if (Status admitted = is_new ? admit(*json, config_.node) : Status::ok(); !admitted.is_success()) return admitted;
   const char* path = std::getenv("PATH");
   const char* home = std::getenv("HOME");
   Site site;
@@ -212,15 +211,13 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
 
 void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
-  Status prepared = admit(pod, config_.node);
-  if (prepared.is_success()) {
-    const Result<Workload> workload = plan(tag, pod, volumes);
-    prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
-    if (prepared.is_success()) prepared = make_ready(*workload, entry.directory, config_.node);
-  }
+  Result<Workload> workload = plan(tag, pod, volumes, true);
+  Status prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
+  if (prepared.is_success()) prepared = make_ready(*workload, entry.directory, config_.node);
   if (prepared.is_success()) {
     entry.manifest = pod;
     entry.volumes = volumes;
+    entry.made_ready = std::move(*workload);
     later(entry, 0, &ProcessRuntime::fork_ahead);
   } else {
     undo(tag);
@@ -238,9 +235,8 @@ void ProcessRuntime::fork_ahead(const Tag& tag) {
 }
 
 Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
-  if (Status admitted = admit(pod, config_.node); !admitted.is_success()) return admitted;
   // Whatever the tag is: only the environment depends on it.
-  const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes);
+  const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes, true);
   if (!workload) return workload.error();
   if (Status found = find_volumes(workload->volumes, demands_, false); !found.is_success()) return found;
   return find_existing(*workload, config_.node);
@@ -251,6 +247,7 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   Pod& entry = pod_of(tag);
   if (entry.stopping) return Status::error("the workload is being stopped");
   timers_.cancel(entry.timer);
+  entry.made_ready.reset();
   entry.manifest = pod;
   entry.volumes = volumes;
   // One that died while it was held, as by the kernel's out-of-memory killer, has run nothing.
@@ -307,17 +304,21 @@ void ProcessRuntime::start_again(const Tag& tag) {
 }
 
 Status ProcessRuntime::fork_held(Pod& pod) {
-  Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
-  if (!workload) return workload.error();
-  // A disk may be mounted later: a pod that is to start waits for it.
-  if (Status found = find_volumes(workload->volumes, demands_); !found.is_success())
-    return Status::pending(found.message());
-  if (Status made = make_ready(*workload, pod.directory, config_.node); !made.is_success()) return made;
+  std::optional<Workload> ready = std::exchange(pod.made_ready, std::nullopt);
+  if (!ready) {
+    Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+    if (!workload) return workload.error();
+    // A disk may be mounted later: a pod that is to start waits for it.
+    if (Status found = find_volumes(workload->volumes, demands_); !found.is_success())
+      return Status::pending(found.message());
+    if (Status made = make_ready(*workload, pod.directory, config_.node); !made.is_success()) return made;
+    ready = std::move(*workload);
+  }
   Result<std::optional<PodState>> before = read_pod_state(pod.directory);
   if (!before) return Status::pending(before.error().message());
   watch_directory(pod);
   KeeperPlan keeper_plan;
-  keeper_plan.workload = std::move(*workload);
+  keeper_plan.workload = std::move(*ready);
   keeper_plan.directory = pod.directory;
   keeper_plan.backoff = config_.backoff;
   keeper_plan.demands = demands_;
