@@ -76,14 +76,28 @@ Status find_existing(const Workload& workload, const std::string& node) {
   return Status::ok();
 }
 
-Status make_ready(const Workload& workload, const std::string& directory, const std::string& node) {
+Status make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? Status::pending("directory " + path + ": " + error.message()) : Status::ok();
+}
+
+// What the gateway must know before it chooses this node for good: that the pod's directory and those outside of it can
+// be made. Those within it can be too then, and are made while nobody waits.
+Status make_room(const Workload& workload, const std::string& directory, const std::string& node) {
   if (Status found = find_existing(workload, node); !found.is_success()) return found;
-  std::vector<std::string> to_create = {directory};
-  to_create.insert(to_create.end(), workload.directories.begin(), workload.directories.end());
-  for (const std::string& path : to_create) {
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    if (error) return Status::pending("directory " + path + ": " + error.message());
+  if (Status made = make_directory(directory); !made.is_success()) return made;
+  for (const std::string& path : workload.directories) {
+    if (path.starts_with(directory + "/")) continue;
+    if (Status made = make_directory(path); !made.is_success()) return made;
+  }
+  return Status::ok();
+}
+
+Status make_ready(const Workload& workload, const std::string& directory, const std::string& node) {
+  if (Status made = make_room(workload, directory, node); !made.is_success()) return made;
+  for (const std::string& path : workload.directories) {
+    if (Status made = make_directory(path); !made.is_success()) return made;
   }
   return Status::ok();
 }
@@ -213,11 +227,11 @@ void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::
   Pod& entry = pod_of(tag);
   Result<Workload> workload = plan(tag, pod, volumes, true);
   Status prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
-  if (prepared.is_success()) prepared = make_ready(*workload, entry.directory, config_.node);
+  if (prepared.is_success()) prepared = make_room(*workload, entry.directory, config_.node);
   if (prepared.is_success()) {
     entry.manifest = pod;
     entry.volumes = volumes;
-    entry.made_ready = std::move(*workload);
+    entry.planned = std::move(*workload);
     later(entry, 0, &ProcessRuntime::fork_ahead);
   } else {
     undo(tag);
@@ -247,7 +261,7 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   Pod& entry = pod_of(tag);
   if (entry.stopping) return Status::error("the workload is being stopped");
   timers_.cancel(entry.timer);
-  entry.made_ready.reset();
+  entry.planned.reset();
   entry.manifest = pod;
   entry.volumes = volumes;
   // One that died while it was held, as by the kernel's out-of-memory killer, has run nothing.
@@ -304,21 +318,21 @@ void ProcessRuntime::start_again(const Tag& tag) {
 }
 
 Status ProcessRuntime::fork_held(Pod& pod) {
-  std::optional<Workload> ready = std::exchange(pod.made_ready, std::nullopt);
-  if (!ready) {
-    Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
-    if (!workload) return workload.error();
+  std::optional<Workload> workload = std::exchange(pod.planned, std::nullopt);
+  if (!workload) {
+    Result<Workload> planned = plan(pod.tag, pod.manifest, pod.volumes);
+    if (!planned) return planned.error();
     // A disk may be mounted later: a pod that is to start waits for it.
-    if (Status found = find_volumes(workload->volumes, demands_); !found.is_success())
+    if (Status found = find_volumes(planned->volumes, demands_); !found.is_success())
       return Status::pending(found.message());
-    if (Status made = make_ready(*workload, pod.directory, config_.node); !made.is_success()) return made;
-    ready = std::move(*workload);
+    workload = std::move(*planned);
   }
+  if (Status made = make_ready(*workload, pod.directory, config_.node); !made.is_success()) return made;
   Result<std::optional<PodState>> before = read_pod_state(pod.directory);
   if (!before) return Status::pending(before.error().message());
   watch_directory(pod);
   KeeperPlan keeper_plan;
-  keeper_plan.workload = std::move(*ready);
+  keeper_plan.workload = std::move(*workload);
   keeper_plan.directory = pod.directory;
   keeper_plan.backoff = config_.backoff;
   keeper_plan.demands = demands_;

@@ -126,6 +126,23 @@ TEST_F(RuntimeTest, RefusesACommandThatDoesNotExistAndLeavesNothing) {
   EXPECT_TRUE(runtime_->list().value().empty());
 }
 
+TEST_F(RuntimeTest, DirectoriesWithinThePodsAreMadeBehindTheAnswerAndThoseOutsideBefore) {
+  ASSERT_TRUE(runtime_->list().has_value());
+  const std::string outside = root_ + "-outside";
+  runtime_->prepare(tag_,
+                    R"({"metadata":{"name":"p","namespace":"d"},"spec":{"volumes":[{"name":"v","hostPath":{"path":")" +
+                        outside +
+                        R"(","type":"DirectoryOrCreate"}}],"containers":[{"name":"main","command":["true"]}]}})",
+                    {});
+  EXPECT_TRUE(fs::exists(directory(tag_)));
+  EXPECT_TRUE(fs::exists(outside));
+  EXPECT_FALSE(fs::exists(directory(tag_) + "/scratch"));
+  run_while([&] { return keepers(tag_).empty(); });
+  EXPECT_TRUE(fs::exists(directory(tag_) + "/scratch"));
+  runtime_->undo(tag_);
+  fs::remove(outside);
+}
+
 TEST_F(RuntimeTest, RefusesAPodThatAsksForWhatItCannotDo) {
   runtime_->prepare(tag_, R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[
       {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"periodSeconds":1}}]}})",
