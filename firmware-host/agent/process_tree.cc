@@ -286,7 +286,7 @@ Result<int> open_pidfd_of_child(const ProcessId& process) {
 }
 
 Result<int> open_pidfd(const ProcessId& process) {
-  const Result<int> opened = open_pidfd_of_child(process);
+  Result<int> opened = open_pidfd_of_child(process);
   if (!opened || *opened < 0) return opened;
   const int fd = *opened;
   // Checked after the descriptor is open: from here on it cannot refer to another process.
