@@ -47,7 +47,8 @@ class Transport {
   // How many more messages are certain to be accepted now; beyond that they may be dropped. Messages that nothing would
   // resend (those to be retained by the broker) are sent within this window and wait at the sender while it is 0.
   virtual std::size_t send_window() const { return std::numeric_limits<std::size_t>::max(); }
-  // Messages sent between gather(true) and gather(false) may share packets (like TCP_CORK).
+  // Messages sent between gather(true) and gather(false) may share packets (like TCP_CORK). The end of each turn says
+  // gather(false), whether it has sent anything or not.
   virtual void gather(bool /*on*/) {}
   // MQTT topic filter; retained messages follow, including this client's own. Valid for the current session only. For
   // the options see MQTT 5, 3.8.3.1.

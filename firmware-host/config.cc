@@ -1,6 +1,7 @@
 #include "firmware-host/config.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -369,11 +370,12 @@ std::vector<std::string> config_keys(Program program, std::string_view text) {
 Result<std::string> read_config_file(const std::string& path, std::size_t bytes_max) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
+  // In pieces: most files are small, and to clear as much memory as the largest may need takes milliseconds.
   std::string text;
-  if (file) {
-    text.resize(bytes_max + 1);
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
+  std::array<char, 4096> piece;
+  while (file && text.size() <= bytes_max) {
+    file.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
   }
   if (!file.is_open() || file.bad() || (file.fail() && !file.eof())) {
     return Status::error(path + ": cannot read file: " + (errno == 0 ? "not a regular file" : std::strerror(errno)));

@@ -10,12 +10,15 @@
 #include <csignal>
 #include <utility>
 
+#include "firmware-host/processor_slices.h"
+
 namespace berth {
 
 class EventLoop::Impl {
  public:
   Impl(const Clock& clock, Timers& timers)
       : clock_(clock), timers_(timers), work_(asio::make_work_guard(context_)), alarm_(context_), signals_(context_) {
+    take_short_slices();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGHUP, SIG_IGN);
     signals_.add(SIGINT);

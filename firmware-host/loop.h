@@ -1,5 +1,5 @@
 // EventLoop: the single thread of a program. It waits for descriptors, signals and deadlines, runs the ready handlers,
-// and ends each turn once: decide, commit, send (core/turn.h).
+// and ends each turn once: decide, commit, send (core/turn.h). Its process takes short slices (processor_slices.h).
 #pragma once
 
 #include <cstdint>

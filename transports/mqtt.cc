@@ -130,6 +130,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   Gathered gathered_;  // delivered since the last read
   bool delivery_posted_ = false;
   bool read_waiting_ = false;  // or a rest runs
+  bool turn_reads_ = false;    // since the last gather(false)
   bool write_waiting_ = false;
 };
 
@@ -235,6 +236,7 @@ void MqttTransport::Impl::wait() {
   if (session_ == nullptr) return;
   if (session_->socket() < 0) return lose_soon(Status::error("the socket was closed"));
   if (has_undelivered()) {
+    if (options_.gather_acks) session_->gather(false);
     if (!std::exchange(delivery_posted_, true)) {
       asio::post(loop_, guarded([](Impl& self) {
                    self.delivery_posted_ = false;
@@ -298,6 +300,8 @@ void MqttTransport::Impl::rest() {
 
 void MqttTransport::Impl::on_readable() {
   if (has_undelivered()) return;
+  // Where more comes in the same turn, the broker waits for the acknowledgements to send the rest.
+  if (options_.gather_acks && is_up()) session_->gather(std::exchange(turn_reads_, true) == false);
   Status status;
   bool more = true;
   for (int i = 0; i < kReadsPerTurn && status.is_success() && more; ++i) status = session_->read(more);
@@ -364,6 +368,7 @@ void MqttTransport::Impl::send(const Message& message) {
 }
 
 void MqttTransport::Impl::gather(bool on) {
+  if (!on) turn_reads_ = false;
   if (state_ == State::up) session_->gather(on);
 }
 

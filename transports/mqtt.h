@@ -45,7 +45,10 @@ struct MqttOptions {
   Millis backoff_max = 30'000;
   Millis read_rest = 0;       // how long dense messages of QoS 0 are gathered at first before they are read (ReadRest)
   std::string awaited_below;  // topics that begin with this are not gathered, whatever their QoS; empty: none
-  std::uint64_t seed = 1;     // of the jitter; should differ between clients
+  // The owner ends each turn with gather(false): what acknowledges a single message leaves with what the turn answers,
+  // in one packet. A packet of its own costs both sides a wake-up, and nobody waits for it.
+  bool gather_acks = false;
+  std::uint64_t seed = 1;  // of the jitter; should differ between clients
 };
 
 class MqttTransport final : public Transport {

@@ -303,6 +303,7 @@ bool MqttSession::take_window_reopened() {
 }
 
 void MqttSession::gather(bool on) {
+  if (std::exchange(gathers_, on) == on) return;
   const int corked = on ? 1 : 0;
   setsockopt(socket(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);  // a failure only costs speed
 }

@@ -73,6 +73,7 @@ class MqttSession {
   int outstanding_ = 0;
   bool was_full_ = false;
   bool overflow_logged_ = false;
+  bool gathers_ = false;
   std::string refusal_;       // of the CONNACK or DISCONNECT
   std::string last_error_;    // as the library logged it
   std::ptrdiff_t input_ = 0;  // bytes that are certainly there to be read, from the last count

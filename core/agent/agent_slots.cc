@@ -124,7 +124,7 @@ void Agent::carry_out_event(const Request& request, const NodeDecision& decision
       turn_.before_commit([this, tag, reply_to = ReplyTo{request.gateway, request.gateway_id, request.epoch}] {
         launch(tag, reply_to);
       });
-      break;
+      return;  // Bound says it; the first status is the runtime's, which comes at once
     case SlotEvent::release: turn_.after_commit([this, tag] { stop(tag); }); break;
     default: CHECK(false);
   }

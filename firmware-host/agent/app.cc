@@ -188,6 +188,7 @@ class AgentApp {
     warn_of_plaintext(broker, log_);
     Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.agent.fleet + "-" + settings_.agent.node);
     if (!options) return fail(kExitUsage, "cannot start", options.error());
+    options->gather_acks = true;
     open_certificate(broker, *options);
     judge_certificates(broker, *options);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));

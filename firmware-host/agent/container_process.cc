@@ -12,6 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include "firmware-host/processor_slices.h"
+
 namespace berth {
 
 namespace {
@@ -61,6 +63,7 @@ void give_up_resources() { prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE); }
   setpgid(0, 0);
   reset_oom_score();
   give_up_resources();
+  take_usual_slices();
   dup2(image.output, 1);
   dup2(image.output, 2);
   sigset_t none;

@@ -461,7 +461,8 @@ Result<OpenProcess> fork_quietly() {
   if (pid < 0) return Status::pending(std::string("cannot start a process: ") + std::strerror(error));
   const Result<std::uint64_t> start_time = start_time_of(pid);
   const ProcessId process{pid, start_time.value_or(0)};
-  const Result<int> pidfd = start_time ? open_pidfd(process) : start_time.error();
+  // Its pid is not used again before this process has waited for it.
+  const Result<int> pidfd = start_time ? open_pidfd_of_child(process) : start_time.error();
   if (pidfd && *pidfd >= 0) return OpenProcess{process, *pidfd};
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);

@@ -30,11 +30,9 @@ std::string_view without_node(std::string_view text) {
 }
 
 // A pod that asks for less than root, or for limits, must not run without them.
-Status admit(const std::string& pod, const std::string& node) {
-  const Result<Json> json = Json::parse(pod);
-  if (!json) return Status::error("pod: " + json.error().message());
+Status admit(const Json& pod, const std::string& node) {
   std::string missing;
-  for (const Need& need : missing_of(needs_of(*json), process_features())) {
+  for (const Need& need : missing_of(needs_of(pod), process_features())) {
     missing += (missing.empty() ? "" : ", ") + to_text(need);
   }
   if (missing.empty()) return Status::ok();
@@ -78,14 +76,28 @@ Status find_existing(const Workload& workload, const std::string& node) {
   return Status::ok();
 }
 
-Status make_ready(const Workload& workload, const std::string& directory, const std::string& node) {
+Status make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? Status::pending("directory " + path + ": " + error.message()) : Status::ok();
+}
+
+// What the gateway must know before it chooses this node for good: that the pod's directory and those outside of it can
+// be made. Those within it can be too then, and are made while nobody waits.
+Status make_room(const Workload& workload, const std::string& directory, const std::string& node) {
   if (Status found = find_existing(workload, node); !found.is_success()) return found;
-  std::vector<std::string> to_create = {directory};
-  to_create.insert(to_create.end(), workload.directories.begin(), workload.directories.end());
-  for (const std::string& path : to_create) {
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    if (error) return Status::pending("directory " + path + ": " + error.message());
+  if (Status made = make_directory(directory); !made.is_success()) return made;
+  for (const std::string& path : workload.directories) {
+    if (path.starts_with(directory + "/")) continue;
+    if (Status made = make_directory(path); !made.is_success()) return made;
+  }
+  return Status::ok();
+}
+
+Status make_ready(const Workload& workload, const std::string& directory, const std::string& node) {
+  if (Status made = make_room(workload, directory, node); !made.is_success()) return made;
+  for (const std::string& path : workload.directories) {
+    if (Status made = make_directory(path); !made.is_success()) return made;
   }
   return Status::ok();
 }
@@ -191,13 +203,14 @@ Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& 
   return others;
 }
 
-Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
-                                      const std::vector<BoundVolume>& volumes) const {
+Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
+                                      bool is_new) const {
   if (!is_plain(tag.uid)) {
     return Status::error("metadata.uid: must consist of letters, digits, '-', '.' and '_', got '" + tag.uid + "'");
   }
   const Result<Json> json = Json::parse(pod);
   if (!json) return Status::error("pod: " + json.error().message());
+  if (Status admitted = is_new ? admit(*json, config_.node) : Status::ok(); !admitted.is_success()) return admitted;
   const char* path = std::getenv("PATH");
   const char* home = std::getenv("HOME");
   Site site;
@@ -212,15 +225,13 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
 
 void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
-  Status prepared = admit(pod, config_.node);
-  if (prepared.is_success()) {
-    const Result<Workload> workload = plan(tag, pod, volumes);
-    prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
-    if (prepared.is_success()) prepared = make_ready(*workload, entry.directory, config_.node);
-  }
+  Result<Workload> workload = plan(tag, pod, volumes, true);
+  Status prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
+  if (prepared.is_success()) prepared = make_room(*workload, entry.directory, config_.node);
   if (prepared.is_success()) {
     entry.manifest = pod;
     entry.volumes = volumes;
+    entry.planned = std::move(*workload);
     later(entry, 0, &ProcessRuntime::fork_ahead);
   } else {
     undo(tag);
@@ -238,9 +249,8 @@ void ProcessRuntime::fork_ahead(const Tag& tag) {
 }
 
 Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
-  if (Status admitted = admit(pod, config_.node); !admitted.is_success()) return admitted;
   // Whatever the tag is: only the environment depends on it.
-  const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes);
+  const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes, true);
   if (!workload) return workload.error();
   if (Status found = find_volumes(workload->volumes, demands_, false); !found.is_success()) return found;
   return find_existing(*workload, config_.node);
@@ -251,6 +261,7 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   Pod& entry = pod_of(tag);
   if (entry.stopping) return Status::error("the workload is being stopped");
   timers_.cancel(entry.timer);
+  entry.planned.reset();
   entry.manifest = pod;
   entry.volumes = volumes;
   // One that died while it was held, as by the kernel's out-of-memory killer, has run nothing.
@@ -307,11 +318,15 @@ void ProcessRuntime::start_again(const Tag& tag) {
 }
 
 Status ProcessRuntime::fork_held(Pod& pod) {
-  Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
-  if (!workload) return workload.error();
-  // A disk may be mounted later: a pod that is to start waits for it.
-  if (Status found = find_volumes(workload->volumes, demands_); !found.is_success())
-    return Status::pending(found.message());
+  std::optional<Workload> workload = std::exchange(pod.planned, std::nullopt);
+  if (!workload) {
+    Result<Workload> planned = plan(pod.tag, pod.manifest, pod.volumes);
+    if (!planned) return planned.error();
+    // A disk may be mounted later: a pod that is to start waits for it.
+    if (Status found = find_volumes(planned->volumes, demands_); !found.is_success())
+      return Status::pending(found.message());
+    workload = std::move(*planned);
+  }
   if (Status made = make_ready(*workload, pod.directory, config_.node); !made.is_success()) return made;
   Result<std::optional<PodState>> before = read_pod_state(pod.directory);
   if (!before) return Status::pending(before.error().message());

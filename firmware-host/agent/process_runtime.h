@@ -81,7 +81,9 @@ class ProcessRuntime final : public Runtime {
   Pod& pod_of(const Tag& tag);
   void later(Pod& pod, Millis delay, Next next);
   void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
-  Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
+  // is_new: it is refused if this runtime cannot do all that it asks for.
+  Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
+                        bool is_new = false) const;
 
   void fork_ahead(const Tag& tag);
   Result<std::string> take_over_or_fork(Pod& pod);

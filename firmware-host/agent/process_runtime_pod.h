@@ -18,6 +18,7 @@ struct ProcessRuntime::Pod {
   std::string directory;
   std::string manifest;
   std::vector<BoundVolume> volumes;
+  std::optional<Workload> planned;  // between prepare() and the fork ahead of Bind
   ProcessId keeper;
   KeeperTagged tagged;               // of a keeper that was forked here
   std::unique_ptr<FdWatch> exit;     // of the keeper; null: none is running

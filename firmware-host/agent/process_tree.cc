@@ -278,10 +278,17 @@ Result<std::uint64_t> start_time_of(pid_t pid) {
   return fields->size() <= kStatStartTime ? 0 : to_number(fields->at(kStatStartTime));
 }
 
-Result<int> open_pidfd(const ProcessId& process) {
+Result<int> open_pidfd_of_child(const ProcessId& process) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
   if (fd < 0 && errno == ESRCH) return -1;
   if (fd < 0) return Status::error("cannot watch process " + to_text(process) + ": " + std::strerror(errno));
+  return fd;
+}
+
+Result<int> open_pidfd(const ProcessId& process) {
+  Result<int> opened = open_pidfd_of_child(process);
+  if (!opened || *opened < 0) return opened;
+  const int fd = *opened;
   // Checked after the descriptor is open: from here on it cannot refer to another process.
   const Result<std::uint64_t> start_time = start_time_of(process.pid);
   if (start_time && *start_time == process.start_time) return fd;

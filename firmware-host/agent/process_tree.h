@@ -30,6 +30,8 @@ Result<std::uint64_t> start_time_of(pid_t pid);
 
 // An open pidfd (close-on-exec) of exactly this process, or -1 if it has exited.
 Result<int> open_pidfd(const ProcessId& process);
+// The same of a child that nobody has waited for: its pid is certainly its own.
+Result<int> open_pidfd_of_child(const ProcessId& process);
 // SIGTERM carries `value` as with sigqueue(3). False if the process has exited.
 bool send_signal(int pidfd, int signal, int value = 0);
 

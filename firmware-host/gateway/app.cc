@@ -299,6 +299,7 @@ class GatewayApp {
     options->backoff_max = 5'000;
     options->read_rest = 10;  // heartbeats
     options->awaited_below = Topics(settings_.fleet).root() + "gateways/";
+    options->gather_acks = true;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     LeadershipOptions leadership;

@@ -301,6 +301,7 @@ TEST(ConfigFile, IsReadCompletelyOrRefusedWithItsName) {
   const auto path = std::filesystem::temp_directory_path() / ("berth_config_" + std::to_string(::getpid()));
   std::ofstream(path) << "fleet: plant\n";
   EXPECT_EQ(*read_config_file(path.string()), "fleet: plant\n");
+  EXPECT_LT(read_config_file(path.string(), 4 << 20)->capacity(), 64u << 10) << "memory for the largest was cleared";
   EXPECT_EQ(read_config_file(path.string(), 5).error().message(), path.string() + ": larger than 5 bytes");
   std::filesystem::remove(path);
   EXPECT_EQ(read_config_file(path.string()).error().message(),

@@ -12,7 +12,9 @@
 
 #include "firmware-host/fd_watch.h"
 #include "firmware-host/logging.h"
+#include "firmware-host/processor_slices.h"
 #include "firmware-host/real_clock.h"
+#include "tests/unit/host/slice_of.h"
 
 namespace berth {
 namespace {
@@ -23,6 +25,11 @@ class EventLoopTest : public testing::Test {
   Timers timers_;
   EventLoop loop_{clock_, timers_};
 };
+
+TEST_F(EventLoopTest, TakesShortSlicesOfTheProcessor) {
+  if (slice_of(0) == 0) GTEST_SKIP() << "this kernel does not tell";
+  EXPECT_EQ(slice_of(0), kShortSliceUs);
+}
 
 TEST_F(EventLoopTest, RunsDeadlinesInOrderAndEndsEachTurnOnce) {
   std::vector<std::string> seen;

@@ -86,6 +86,7 @@ TEST_F(RuntimeTest, FindsRunningPodsWhenAllDirectoriesAreLost) {
   wait_running();
   const Tag held{"u2", {1, 6}};
   start(held, pod("sleep 1000"));
+  run_while([&] { return keepers(held).empty(); });  // it has its tag a moment after it was forked
   runtime_.reset();
   fs::remove_all(root_ + "/pods");
   open_runtime();
@@ -202,6 +203,7 @@ TEST_F(RuntimeTest, ARenamedNodeFindsAndStopsWhatItStartedUnderTheOldName) {
   const Tag held{"u2", {1, 6}};
   start(held, pod("true"));
   const std::string old = node_;
+  run_while([&] { return keepers(held).empty(); });  // it has its tag a moment after it was forked
   runtime_.reset();
   fs::remove_all(root_ + "/pods");  // and the store is lost too
   node_ += "-renamed";

@@ -2,7 +2,9 @@
 #include <linux/capability.h>
 
 #include "firmware-host/agent/container_log.h"
+#include "firmware-host/processor_slices.h"
 #include "tests/unit/host/runtime_fixture.h"
+#include "tests/unit/host/slice_of.h"
 
 namespace berth {
 namespace {
@@ -124,6 +126,23 @@ TEST_F(RuntimeTest, RefusesACommandThatDoesNotExistAndLeavesNothing) {
   EXPECT_TRUE(runtime_->list().value().empty());
 }
 
+TEST_F(RuntimeTest, DirectoriesWithinThePodsAreMadeBehindTheAnswerAndThoseOutsideBefore) {
+  ASSERT_TRUE(runtime_->list().has_value());
+  const std::string outside = root_ + "-outside";
+  runtime_->prepare(tag_,
+                    R"({"metadata":{"name":"p","namespace":"d"},"spec":{"volumes":[{"name":"v","hostPath":{"path":")" +
+                        outside +
+                        R"(","type":"DirectoryOrCreate"}}],"containers":[{"name":"main","command":["true"]}]}})",
+                    {});
+  EXPECT_TRUE(fs::exists(directory(tag_)));
+  EXPECT_TRUE(fs::exists(outside));
+  EXPECT_FALSE(fs::exists(directory(tag_) + "/scratch"));
+  run_while([&] { return keepers(tag_).empty(); });
+  EXPECT_TRUE(fs::exists(directory(tag_) + "/scratch"));
+  runtime_->undo(tag_);
+  fs::remove(outside);
+}
+
 TEST_F(RuntimeTest, RefusesAPodThatAsksForWhatItCannotDo) {
   runtime_->prepare(tag_, R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[
       {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"periodSeconds":1}}]}})",
@@ -183,6 +202,24 @@ TEST_F(RuntimeTest, ContainersAreNotProtectedFromTheKernelsMemoryKillerAsTheAgen
   EXPECT_EQ(phase(wait_finished()), "Succeeded");
   std::ofstream("/proc/self/oom_score_adj") << "0";
   EXPECT_EQ(output(tag_), "0\n");
+}
+
+TEST_F(RuntimeTest, AKeeperHasTheShortSlicesOfTheAgentAndAContainerHasTheUsualOnes) {
+  if (slice_of(0) == 0) GTEST_SKIP() << "this kernel does not tell";
+  take_usual_slices();
+  const std::uint64_t usual = slice_of(0);
+  ASSERT_GT(usual, kShortSliceUs);
+  take_short_slices();
+  run(tag_, pod("sleep 1000"));
+  wait_for([](const Event& event) { return event.kind == "status" && phase(event) == "Running"; });
+  const std::vector<Tagged> keepers = find_keepers("test/" + node_ + "/").value();
+  ASSERT_EQ(keepers.size(), 1u);
+  EXPECT_EQ(slice_of(keepers[0].process.pid), kShortSliceUs);
+  const std::vector<Tagged> containers = find_tagged("test/" + node_ + "/").value();
+  ASSERT_GE(containers.size(), 1u);
+  for (const Tagged& container : containers) EXPECT_EQ(slice_of(container.process.pid), usual);
+  take_usual_slices();
+  stop(tag_, 1000);
 }
 
 TEST_F(RuntimeTest, ContainersMayNotWriteBeyondQuotas) {

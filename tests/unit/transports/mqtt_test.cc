@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
+#include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "tests/unit/transports/mosquitto_child.h"
@@ -32,7 +38,10 @@ class Notes final : public Log {
 
 class Receiver final : public Transport::Handler {
  public:
-  void on_message(const Message& message) override { messages.push_back(message); }
+  void on_message(const Message& message) override {
+    messages.push_back(message);
+    if (on_each) on_each();
+  }
   void on_link(bool up) override {
     links += up ? "up " : "down ";
     if (up && on_up) on_up();
@@ -42,6 +51,7 @@ class Receiver final : public Transport::Handler {
   std::string links;
   int reopened = 0;
   std::function<void()> on_up;
+  std::function<void()> on_each;  // message
 };
 
 Message message(std::string topic, std::string payload, bool retain = false, int qos = 1) {
@@ -362,6 +372,58 @@ TEST_F(MqttTest, DropsAndLogsOversizedMessages) {
   EXPECT_EQ(a->log.count("message not sent topic=x/out reason=larger than 64 KiB"), 1) << a->log.text;
   EXPECT_EQ(a->log.count("message not sent topic=x/+"), 1) << a->log.text;
   EXPECT_EQ(a->log.count("message too large, dropped topic=x/in bytes=65600"), 1) << a->log.text;
+}
+
+// Sockets of this process that hold back what does not fill a packet.
+int count_corked() {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    int corked = 0;
+    socklen_t size = sizeof corked;
+    const int fd = std::stoi(entry.path().filename().string());
+    found += getsockopt(fd, IPPROTO_TCP, TCP_CORK, &corked, &size) == 0 && corked != 0 ? 1 : 0;
+  }
+  return found;
+}
+
+TEST_F(MqttTest, WhatAcknowledgesASingleMessageLeavesWithTheEndOfTheTurn) {
+  start_broker();
+  MqttOptions gathering = options("a");
+  gathering.gather_acks = true;
+  auto a = join(gathering, "x");
+  auto b = join(options("b"));
+  for (int i = 0; i < 3; ++i) {
+    b->transport.send(message("x", "1"));
+    const std::size_t before = a->receiver.messages.size();
+    ASSERT_TRUE(run_until([&] {
+      a->transport.gather(false);
+      return a->receiver.messages.size() > before;
+    }));
+    a->transport.gather(false);
+    EXPECT_EQ(count_corked(), 0);
+  }
+  int corked = 0;
+  a->receiver.on_each = [&] { corked = count_corked(); };
+  b->transport.send(message("x", "1"));
+  ASSERT_TRUE(run_until([&] { return a->receiver.messages.size() == 4; }));
+  EXPECT_EQ(corked, 1);
+  a->transport.gather(false);
+  EXPECT_EQ(count_corked(), 0);
+}
+
+TEST_F(MqttTest, WhereManyMessagesComeTheirAcknowledgementsDoNotWaitForTheTurn) {
+  start_broker();
+  MqttOptions gathering = options("a");
+  gathering.gather_acks = true;
+  auto a = join(gathering, "x");
+  auto b = join(options("b"));
+  std::vector<int> corked;
+  a->receiver.on_each = [&] { corked.push_back(count_corked()); };
+  b->transport.gather(true);
+  for (int i = 0; i < 50; ++i) b->transport.send(message("x", "1"));
+  b->transport.gather(false);
+  ASSERT_TRUE(run_until([&] { return corked.size() == 50; }));
+  EXPECT_EQ(corked.back(), 0) << "no turn has ended since the first";
 }
 
 TEST_F(MqttTest, MayBeDestroyedInItsOwnTurn) {
