@@ -93,6 +93,7 @@ void Cache::keep_spare(std::shared_ptr<const NodeInfo> state) const {
 void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_) may_loosen(snapshot) ? loosen(snapshot) : rearrange(snapshot);
   snapshot.is_unread_ = false;
+  if (snapshot.columns_) snapshot.columns_->forget_many_labels();
   take_changes(snapshot);
 }
 

@@ -131,7 +131,6 @@ std::size_t NodeColumns::kept_values() const {
 
 NodeColumns::Label& NodeColumns::begin_label(const std::string& key, std::size_t nodes) {
   if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
-  if (labels_.size() == kLabels) labels_.clear();
   Label& label = labels_[key];
   static std::uint64_t last_id = 0;
   label.id = ++last_id;

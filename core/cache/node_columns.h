@@ -64,10 +64,14 @@ class NodeColumns {
   const std::vector<std::uint8_t>& full() const { return full_; }  // 1: the node has as many pods as it takes
   const Marks& tainted() const { return tainted_; }                // has a taint
   const Marks& unschedulable() const { return unschedulable_; }    // spec.unschedulable
-  // Kept from the first call on, for the keys read last. `nodes`: those of the snapshot.
+  // Kept from the first call on. `nodes`: those of the snapshot. Valid until forget_many_labels() or set().
   const Label& label(const std::string& key, const Nodes& nodes);
   // Builds label() for so many nodes more. False: nothing was left to do.
   bool build_label(const std::string& key, const Nodes& nodes, std::size_t most);
+  // Drops all labels when there are many; to be called while nobody reads any.
+  void forget_many_labels() {
+    if (labels_.size() > kLabels) labels_.clear();
+  }
   // Of all labels that are kept: at most two for each node and label.
   std::size_t kept_values() const;
 
@@ -84,7 +88,7 @@ class NodeColumns {
   std::array<OfResource, kResources> resources_;
   std::vector<std::uint8_t> full_;
   Marks tainted_, unschedulable_;
-  std::map<std::string, Label> labels_;  // by key, at most kLabels
+  std::map<std::string, Label> labels_;  // by key
 };
 
 }  // namespace berth

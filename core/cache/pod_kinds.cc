@@ -74,7 +74,7 @@ PodKinds::Number PodKinds::kind_of(const std::shared_ptr<const Pod>& pod) {
   free_.pop_back();
   by_hash_.emplace(hash, number);
   kinds_[number].pod = pod;
-  kinds_[number].serial = ++serial_;
+  kinds_[number].serial = serial_ = serial_ % kLastSerial + 1;
   kinds_[number].labels = LabelBits::of(pod->metadata.labels);
   kinds_[number].terms = terms_of(*pod);
   return number;

@@ -46,10 +46,11 @@ class PagedCounts {
 class PodKinds {
  public:
   using Number = std::uint32_t;
+  static constexpr std::uint32_t kLastSerial = 0x7FFFFFFF;
   struct Kind {
     std::shared_ptr<const Pod> pod;  // one of them; null: unused
     std::int64_t pods = 0;
-    std::uint32_t serial = 0;  // differs from that of the kind that had this number before
+    std::uint32_t serial = 0;  // from 1 to kLastSerial; differs from that of the kind that had this number before
     LabelBits labels;
     // The bits that all terms of affinity and anti-affinity to pods ask of labels; none without terms that can match.
     std::optional<LabelBits> terms;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/check.h"
+
 namespace berth {
 
 template <class T>
@@ -24,7 +26,10 @@ class Recent {
     ++made_;
   }
   // 1: the last one.
-  T& nth_last(std::size_t n) { return elements_[elements_.size() - n]; }
+  T& nth_last(std::size_t n) {
+    CHECK(n >= 1 && n <= elements_.size());
+    return elements_[elements_.size() - n];
+  }
   // Drops all; every reader finds itself too far behind.
   void forget() {
     elements_.clear();

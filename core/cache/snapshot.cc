@@ -76,11 +76,11 @@ std::shared_ptr<const NodeInfo> Snapshot::note(std::size_t index, std::shared_pt
   const std::int64_t pod_changes_made = pod_changes_.made();
   for (PodKinds::Change& each : change_kinds(index, kind, before.get(), after)) pod_changes_.add(std::move(each), kept);
   changed_.add(static_cast<std::uint32_t>(index), kept);
+  drop_old_states();  // first: the log of objects may forget them
   if (is_object) {
     object_changes_.add({index, kind, std::move(before), changes_made, pod_changes_made}, kept);
     ++with_before_;
   }
-  drop_old_states();
   return before;
 }
 

@@ -17,9 +17,8 @@ BaseView::BaseView(const Common& common, const Of& of, bool with_images)
       undeclared_(of.undeclared),
       sums_(of.sums),
       with_images_(with_images),
-      counted_(common.bytes) {
-  for (const Domains::Key& key : of.domains.keys()) domains_.watch(key.name);
-}
+      domains_(of.domains),
+      counted_(common.bytes) {}
 
 bool BaseView::serves(const Pod& pod, const Domains& domains, bool with_images) const {
   if (with_images != with_images_) return false;
@@ -32,7 +31,11 @@ bool BaseView::serves(const Pod& pod, const Domains& domains, bool with_images) 
   const auto is_alike = [&](const auto& entry) { return !takes_part(entry) || !entry.plugin->tells_apart(pod, pod_); };
   const auto& filters = common_.framework.filters();
   const auto& scores = common_.framework.scores();
-  return std::all_of(filters.begin(), filters.end(), is_alike) && std::all_of(scores.begin(), scores.end(), is_alike);
+  const auto& pre_filters = common_.framework.pre_filters();
+  const auto& pre_scores = common_.framework.pre_scores();
+  return std::all_of(pre_filters.begin(), pre_filters.end(), is_alike) &&
+         std::all_of(pre_scores.begin(), pre_scores.end(), is_alike) &&
+         std::all_of(filters.begin(), filters.end(), is_alike) && std::all_of(scores.begin(), scores.end(), is_alike);
 }
 
 // False: what happened cannot be followed change by change.

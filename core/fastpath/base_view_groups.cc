@@ -11,9 +11,10 @@ namespace berth {
 
 namespace {
 
-std::int64_t domain_of(const Domains::Key& key, std::size_t index) {
+// `has_traits`: nodes that are alone in their domain are told apart by traits.
+std::int64_t domain_of(const Domains::Key& key, bool has_traits, std::size_t index) {
   const std::int64_t number = key.number_of(index);
-  return key.per_node && number != Domains::kNone ? 0 : number;
+  return has_traits && key.per_node && number != Domains::kNone ? 0 : number;
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ Ranks::Number BaseView::group_of(std::size_t row, std::size_t index, const Snaps
   key.clear();
   for (std::size_t i = 0; i < normalizing_; ++i) key.push_back(one_group_ ? 0 : common_.scratch.raw[i][row]);
   if (most_own_ > Ranks::kMostScore) key.push_back(common_.scratch.own[row] / (Ranks::kMostScore + 1));
-  for (const Domains::Key& each : domains_.keys()) key.push_back(domain_of(each, index));
+  for (const Domains::Key& each : domains_.keys()) key.push_back(domain_of(each, sums_ != nullptr, index));
   if (has_traits(index)) {
     const std::size_t without = key.size();
     sums_->add_traits(*snapshot.nodes()[index], key);
@@ -165,7 +166,7 @@ bool BaseView::group_all(const Snapshot& snapshot) {
     refinement.by(values);
   }
   for (const Domains::Key& key : domains_.keys()) {
-    take_domains(key.label->numbers.data(), key.per_node, nodes, values.data());
+    take_domains(key.label->numbers.data(), key.per_node && sums_ != nullptr, nodes, values.data());
     refinement.by(values);
   }
   if (!number_groups(refinement.number(), snapshot)) return false;

@@ -17,10 +17,12 @@ template <bool kFirst>
 inline bool take_weighted(const std::int32_t* scores, std::int32_t weight, const std::uint8_t* rejects,
                           std::size_t rows, std::int32_t* own) {
   std::uint32_t wrong = 0;
+  const auto times = static_cast<std::uint32_t>(weight);
   for (std::size_t row = 0; row < rows; ++row) {
     const auto score = static_cast<std::uint32_t>(scores[row]);
     wrong |= (score > ScorePlugin::kMaxScore ? 1u : 0u) & (rejects[row] ^ 1u);
-    own[row] = (kFirst ? 0 : own[row]) + scores[row] * weight;
+    // Those of rejected nodes are whatever was there: without a sign they may overflow.
+    own[row] = static_cast<std::int32_t>((kFirst ? 0 : static_cast<std::uint32_t>(own[row])) + score * times);
   }
   return wrong == 0;
 }

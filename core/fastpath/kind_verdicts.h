@@ -26,7 +26,7 @@ class KindVerdicts {
   std::size_t bytes() const { return verdicts_.capacity() * sizeof(Verdict); }
 
  private:
-  // 0: not known. Otherwise the kind's serial number, from 1, without its highest bit; lowest bit: it counts.
+  // 0: not known. Otherwise the kind's serial number, which needs 31 bits; lowest bit: it counts.
   using Verdict = std::uint32_t;
   static Verdict known(std::uint32_t serial, bool counts) { return serial << 1 | (counts ? 1U : 0U); }
   std::vector<Verdict> verdicts_;  // by number
