@@ -141,9 +141,12 @@ TEST_F(StatusPagesTest, MetricsCountAttemptsNodesAndRows) {
   EXPECT_TRUE(has(R"(scheduler_pod_scheduling_attempts_bucket{le="1"} 1)"));
   EXPECT_TRUE(has(R"(scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"} 1)"));
   EXPECT_TRUE(has(R"(scheduler_scheduling_algorithm_duration_seconds_count 1)"));
-  EXPECT_TRUE(has(R"(scheduler_plugin_evaluation_total{plugin="NodeName",extension_point="Filter",)"
+  EXPECT_TRUE(has(R"(scheduler_plugin_evaluation_total{plugin="NodeUnschedulable",extension_point="Filter",)"
                   R"(profile="default-scheduler"} 1)"))
       << "once: it says the same of the node for both classes of pods";
+  EXPECT_FALSE(has(R"(scheduler_plugin_evaluation_total{plugin="NodeName",extension_point="Filter",)"
+                   R"(profile="default-scheduler"} 1)"))
+      << "neither names its node";
   EXPECT_TRUE(has(R"(scheduler_framework_extension_point_duration_seconds_count{extension_point="PostBind",)"
                   R"(status="Success",profile="default-scheduler"} 1)"));
   EXPECT_TRUE(has(R"(scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter",)"
