@@ -78,7 +78,7 @@ void give_up_resources() { prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE); }
 // vfork(2) since a copy of the keeper would be thrown away at once: on a slow machine it costs more than the program's
 // own start. Its other half is here, in a function with nothing that the child could change under the parent's feet.
 [[gnu::noinline]] pid_t spawn(const Image& image, volatile Failure& failure) {
-  const pid_t pid = vfork();
+  const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions): see above
   if (pid == 0) become_container(image, failure);
   return pid;
 }

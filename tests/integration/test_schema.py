@@ -120,7 +120,7 @@ def record(fleet, name, *patterns):
         for topic, payload in fleet.observer.messages:
             below = topic.removeprefix(fleet.root + "/")
             if any(topic_matches(pattern, below) for pattern in patterns):
-                text = payload.decode().replace(str(fleet.folder), "/srv")
+                text = payload.decode().replace(str(fleet.folder), "/srv").replace(os.environ["PATH"], "/usr/bin:/bin")
                 out.write(json.dumps({"topic": f"berth/v1/example/{below}", "payload": json.loads(text) if text else ""}) + "\n")
 
 
