@@ -1,19 +1,12 @@
 #include "firmware-host/agent/keeper.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,23 +23,10 @@ namespace {
 
 static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 
-constexpr Millis kSweepPause = 10;
 constexpr Millis kFirstRewriteMs = 100;  // after a state that could not be written; then twice as long each time
 constexpr Millis kLongestRewriteMs = 5000;
 constexpr Millis kDurableMs = 60'000;  // at least between two writes of a state that are made durable
 constexpr Millis kDelayedMs = 1000;    // before a start that was delayed is tried again
-constexpr Millis kSearchPause = 100;   // after a search for processes that failed
-
-// Repeats `kill_all` until it finds no process any more, with `meanwhile` in between. A failed search proves nothing,
-// so it is repeated too.
-void kill_until_none(const std::function<Result<int>()>& kill_all, const std::function<void()>& meanwhile = [] {}) {
-  for (;;) {
-    const Result<int> killed = kill_all();
-    if (killed && *killed == 0) return;
-    pause_for(killed ? kSweepPause : kSearchPause);
-    meanwhile();
-  }
-}
 
 // Waits until the kernel tells: a keeper without a handle would be reported under a wrong one.
 std::string handle_of_this_process() {
@@ -396,112 +376,8 @@ class Keeper {
   std::optional<Millis> kill_at_;
 };
 
-// Detaches a forked child from the agent's session, signal handling and descriptors. The caller is responsible for
-// descriptors from 3 to `first_fd`.
-void become_independent(unsigned first_fd) {
-  setsid();
-  for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
-  const int null = open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
-  if (close_range(first_fd, ~0U, 0) != 0) {
-    for (int fd = static_cast<int>(first_fd); fd < static_cast<int>(sysconf(_SC_OPEN_MAX)); ++fd) close(fd);
-  }
-}
-
-// Closes `marked` as soon as find_keepers() can find this process.
-[[noreturn]] void run_keeper(const KeeperPlan& plan, int marked) {
-  constexpr int kMarkedFd = kKeeperTagFd + 1;
-  dup2(marked, kMarkedFd);
-  become_independent(kMarkedFd + 1);
-  close(kKeeperTagFd);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const int tag = memfd_create((kKeeperName + (" " + plan.workload.owner)).c_str(), MFD_CLOEXEC);
-  if (tag != kKeeperTagFd) _exit(kKeeperStopped);
-  const std::string& text = plan.workload.tag;
-  if (write(tag, text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(kKeeperStopped);
-  // Last, so that every process with this name has its tag.
-  prctl(PR_SET_NAME, kKeeperName);
-  close(kMarkedFd);
-  sigset_t watched;
-  sigemptyset(&watched);
-  for (const int signal : {SIGCHLD, kGoSignal, kStopSignal}) sigaddset(&watched, signal);
-  const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (signals < 0) _exit(kKeeperStopped);
-  Keeper keeper(plan, signals);
-  sigprocmask(SIG_SETMASK, &watched, nullptr);
-  _exit(keeper.run());
-}
-
-// If removal fails, first restores permissions that a workload took away.
-void delete_tree(const std::string& directory) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::remove_all(directory, error);
-  if (!error) return;
-  fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add, error);
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator at(directory, options, error), end; !error && at != end; at.increment(error)) {
-    if (!at->is_directory(error) || at->is_symlink(error)) continue;
-    fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, error);
-  }
-  fs::remove_all(directory, error);
-}
-
-// fork(2) with all signals blocked until the child has set up its own handling. In the child: pid 0. A child that the
-// parent cannot identify is killed at once: nobody would find it again.
-Result<OpenProcess> fork_quietly() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = fork();
-  if (pid == 0) return OpenProcess{};
-  const int error = errno;
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) return Status::pending(std::string("cannot start a process: ") + std::strerror(error));
-  const Result<std::uint64_t> start_time = start_time_of(pid);
-  const ProcessId process{pid, start_time.value_or(0)};
-  // Its pid is not used again before this process has waited for it.
-  const Result<int> pidfd = start_time ? open_pidfd_of_child(process) : start_time.error();
-  if (pidfd && *pidfd >= 0) return OpenProcess{process, *pidfd};
-  kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
-  return Status::pending(pidfd ? "the new process vanished" : pidfd.error().message());
-}
-
 }  // namespace
 
-KeeperTagged::~KeeperTagged() {
-  if (fd_ >= 0) close(fd_);
-}
-
-void KeeperTagged::wait() {
-  if (fd_ < 0) return;
-  char nothing = 0;
-  while (read(fd_, &nothing, 1) < 0 && errno == EINTR) continue;
-  close(std::exchange(fd_, -1));
-}
-
-Result<HeldKeeper> fork_keeper(const KeeperPlan& plan) {
-  std::array<int, 2> marked{-1, -1};
-  if (pipe2(marked.data(), O_CLOEXEC) != 0) return Status::pending(std::string("pipe: ") + std::strerror(errno));
-  Result<OpenProcess> keeper = fork_quietly();
-  if (keeper && keeper->process.pid == 0) run_keeper(plan, marked[1]);
-  close(marked[1]);
-  KeeperTagged tagged(marked[0]);  // the child closes its end, or exits
-  if (!keeper) return keeper.error();
-  return HeldKeeper{*keeper, std::move(tagged)};
-}
-
-Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories) {
-  Result<OpenProcess> sweeper = fork_quietly();
-  if (!sweeper || sweeper->process.pid != 0) return sweeper;
-  become_independent(3);
-  for (const std::string& tag : tags) {
-    kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + tag}); });
-  }
-  for (const std::string& directory : directories) delete_tree(directory);
-  _exit(0);
-}
+int keep(const KeeperPlan& plan, int signals) { return Keeper(plan, signals).run(); }
 
 }  // namespace berth

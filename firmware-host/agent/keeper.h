@@ -4,23 +4,20 @@
 //     │                              │  SIGTERM(grace)         │  SIGTERM(grace)
 //     └──SIGTERM──▶ exit             └─────────▶ stopping: SIGTERM to groups, SIGKILL after grace ──▶ exit
 //
-// It is forked without exec, ahead of Bind where it can be: it needs no file on disk and starts held, so that a
-// workload never runs before the agent has recorded it. It stays held if the agent dies; the next agent takes it over
-// or stops it, by signals. It leads its own session and is the subreaper of its pod's orphans; containers are killed
-// when it exits (PR_SET_PDEATHSIG). Before each run it looks for the pod's volumes; while one is missing, the container
-// waits with reason StartDelayed. It writes its state to <pod directory>/state.json (pod_state.h), output to <pod
-// directory>/<container>.log.
+// It is forked without exec (children.h), ahead of Bind where it can be: it needs no file on disk and starts held, so
+// that a workload never runs before the agent has recorded it. It stays held if the agent dies; the next agent takes it
+// over or stops it, by signals. It leads its own session and is the subreaper of its pod's orphans; containers are
+// killed when it exits (PR_SET_PDEATHSIG). Before each run it looks for the pod's volumes; while one is missing, the
+// container waits with reason StartDelayed. It writes its state to <pod directory>/state.json (pod_state.h), output to
+// <pod directory>/<container>.log.
 #pragma once
 
 #include <map>
 #include <string>
-#include <utility>
 
 #include "core/clock.h"
-#include "core/status.h"
 #include "firmware-host/agent/bound_volumes.h"
 #include "firmware-host/agent/pod_state.h"
-#include "firmware-host/agent/process_tree.h"
 #include "firmware-host/agent/workload.h"
 
 namespace berth {
@@ -51,34 +48,8 @@ inline constexpr int kKeeperStopped = 12;
 inline constexpr int kGoSignal = 10;    // SIGUSR1
 inline constexpr int kStopSignal = 15;  // SIGTERM
 
-// Tells when a forked keeper can be found by its tag, should this process die.
-class KeeperTagged {
- public:
-  KeeperTagged() = default;
-  explicit KeeperTagged(int fd) : fd_(fd) {}
-  ~KeeperTagged();
-  KeeperTagged(KeeperTagged&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  KeeperTagged& operator=(KeeperTagged&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  // Returns once it can be found or has exited; at once when asked again.
-  void wait();
-
- private:
-  int fd_ = -1;  // reads as its end then
-};
-
-struct HeldKeeper {
-  OpenProcess process;
-  KeeperTagged tagged;  // to be waited for before it may go
-};
-
-// Forks a held keeper, a child of the calling process. After an error no process is left behind.
-Result<HeldKeeper> fork_keeper(const KeeperPlan& plan);
-
-// Forks a child that kills every process with one of `tags` until none is left, then deletes `directories`, then exits
-// with 0. Keeps slow work off the loop.
-Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories);
+// What a keeper does, until its pod has ended; returns one of the exit codes above. `signals` is a signalfd of SIGCHLD
+// and the two signals, which are blocked.
+int keep(const KeeperPlan& plan, int signals);
 
 }  // namespace berth

@@ -10,12 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "core/api/pod.h"
 #include "firmware-host/agent/bound_volumes.h"
+#include "firmware-host/agent/pod_order.h"
 
 namespace berth {
 
@@ -27,17 +29,6 @@ constexpr std::string_view kStartDelayed = "cannot start a pod now, trying again
 std::string_view without_node(std::string_view text) {
   for (int level = 0; level < 2; ++level) text.remove_prefix(std::min(text.find('/'), text.size() - 1) + 1);
   return text;
-}
-
-// A pod that asks for less than root, or for limits, must not run without them.
-Status admit(const Json& pod, const std::string& node) {
-  std::string missing;
-  for (const Need& need : missing_of(needs_of(pod), process_features())) {
-    missing += (missing.empty() ? "" : ", ") + to_text(need);
-  }
-  if (missing.empty()) return Status::ok();
-  return Status::error("node " + node + " does not support " + missing +
-                       "; remove it, or place the pod on a node that does");
 }
 
 struct PathType {
@@ -102,12 +93,23 @@ Status make_ready(const Workload& workload, const std::string& directory, const 
   return Status::ok();
 }
 
+// By container, what keepers that are gone have left.
+std::map<std::string, ContainerReport> reports_of_runs_that_ended(PodState& before) {
+  note_lost_runs(before);
+  std::map<std::string, ContainerReport> reports;
+  for (auto* each : {&before.init_containers, &before.containers}) {
+    for (ContainerReport& report : *each) reports[report.name] = std::move(report);
+  }
+  return reports;
+}
+
 }  // namespace
 
 ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock,
                                Timers& timers, Log& log)
     : config_(std::move(config)),
       demands_{config_.node, config_.mount_points},
+      planner_({config_.fleet, config_.node, config_.root}, config_.backoff, demands_),
       context_(context),
       clock_(clock),
       timers_(timers),
@@ -116,6 +118,7 @@ ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& co
 
 ProcessRuntime::~ProcessRuntime() {
   for (auto& [tag, pod] : pods_) timers_.cancel(pod->timer);
+  timers_.cancel(spare_timer_);
 }
 
 Status ProcessRuntime::open() {
@@ -134,10 +137,9 @@ Status ProcessRuntime::open() {
   }
   if (error) return Status::error("runtime directory " + config_.root + kTrashDirectory + ": " + error.message());
   if (!leftovers.empty()) remove_unattended({}, leftovers);
+  fork_spare_later();
   return Status::ok();
 }
-
-std::string ProcessRuntime::directory_of(const Tag& tag) const { return config_.root + "/" + directory_name(tag); }
 
 std::vector<std::string> ProcessRuntime::texts_of(const Tag& tag) const {
   std::vector<std::string> texts = {tag_text(config_.fleet, config_.node, tag)};
@@ -152,7 +154,7 @@ ProcessRuntime::Pod& ProcessRuntime::pod_of(const Tag& tag) {
   if (!pod) {
     pod = std::make_unique<Pod>();
     pod->tag = tag;
-    pod->directory = directory_of(tag);
+    pod->directory = planner_.directory_of(tag);
   }
   return *pod;
 }
@@ -203,29 +205,9 @@ Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& 
   return others;
 }
 
-Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
-                                      bool is_new) const {
-  if (!is_plain(tag.uid)) {
-    return Status::error("metadata.uid: must consist of letters, digits, '-', '.' and '_', got '" + tag.uid + "'");
-  }
-  const Result<Json> json = Json::parse(pod);
-  if (!json) return Status::error("pod: " + json.error().message());
-  if (Status admitted = is_new ? admit(*json, config_.node) : Status::ok(); !admitted.is_success()) return admitted;
-  const char* path = std::getenv("PATH");
-  const char* home = std::getenv("HOME");
-  Site site;
-  site.fleet = config_.fleet;
-  site.node = config_.node;
-  site.owner = owner_of(config_.root);
-  site.pod_directory = directory_of(tag);
-  site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-  site.home = home != nullptr ? home : "/";
-  return plan_workload(*json, tag, volumes, site);
-}
-
 void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
-  Result<Workload> workload = plan(tag, pod, volumes, true);
+  Result<Workload> workload = planner_.plan(tag, pod, volumes, true);
   Status prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
   if (prepared.is_success()) prepared = make_room(*workload, entry.directory, config_.node);
   if (prepared.is_success()) {
@@ -239,8 +221,8 @@ void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::
   if (handler_ != nullptr) handler_->on_prepared(tag, std::move(prepared));
 }
 
-// While the gateway commits phase bind the device has nothing to do, and a fork costs more than all else that a start
-// needs. What goes wrong is told by start(), which tries it again.
+// While the gateway commits phase bind the device has nothing to do, and making a keeper costs more than all else that
+// a start needs. What goes wrong is told by start(), which tries it again.
 void ProcessRuntime::fork_ahead(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   if (pod.stopping || !pod.never_had_keeper(inherited_)) return;
@@ -248,9 +230,20 @@ void ProcessRuntime::fork_ahead(const Tag& tag) {
   if (const Status forked = fork_held(pod); !forked.is_success()) pod.had_no_keeper = false;
 }
 
+// Not while pods are being started: it would be in their way. Without a spare process the next one is just forked
+// later.
+void ProcessRuntime::fork_spare_later() {
+  timers_.cancel(spare_timer_);
+  spare_timer_ = timers_.at(clock_.now() + config_.spare_after_ms, [this] {
+    spare_timer_ = 0;
+    const Status forked = spare_.fork([this](const std::string& order) { return planner_.first_keeper(order); });
+    if (!forked.is_success()) log_.write(Level::debug, "no process is forked ahead", {{"error", forked.message()}});
+  });
+}
+
 Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
   // Whatever the tag is: only the environment depends on it.
-  const Result<Workload> workload = plan({"unplaced", {}}, pod, volumes, true);
+  const Result<Workload> workload = planner_.plan({"unplaced", {}}, pod, volumes, true);
   if (!workload) return workload.error();
   if (Status found = find_volumes(workload->volumes, demands_, false); !found.is_success()) return found;
   return find_existing(*workload, config_.node);
@@ -289,7 +282,7 @@ Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
   const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
   if (!state) return Status::pending(state.error().message());
   if (*state) {
-    const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+    const Result<Workload> workload = planner_.plan(pod.tag, pod.manifest, pod.volumes);
     if (!(*state)->finished && workload && workload->restart_policy == RestartPolicy::never) {
       sweep(pod.tag);  // then write_lost()
       return (*state)->handle;
@@ -320,7 +313,7 @@ void ProcessRuntime::start_again(const Tag& tag) {
 Status ProcessRuntime::fork_held(Pod& pod) {
   std::optional<Workload> workload = std::exchange(pod.planned, std::nullopt);
   if (!workload) {
-    Result<Workload> planned = plan(pod.tag, pod.manifest, pod.volumes);
+    Result<Workload> planned = planner_.plan(pod.tag, pod.manifest, pod.volumes);
     if (!planned) return planned.error();
     // A disk may be mounted later: a pod that is to start waits for it.
     if (Status found = find_volumes(planned->volumes, demands_); !found.is_success())
@@ -331,20 +324,18 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   Result<std::optional<PodState>> before = read_pod_state(pod.directory);
   if (!before) return Status::pending(before.error().message());
   watch_directory(pod);
-  KeeperPlan keeper_plan;
-  keeper_plan.workload = std::move(*workload);
-  keeper_plan.directory = pod.directory;
-  keeper_plan.backoff = config_.backoff;
-  keeper_plan.demands = demands_;
-  keeper_plan.is_first = std::exchange(pod.had_no_keeper, false);
-  if (*before) {
-    note_lost_runs(**before);
-    for (auto* reports : {&(*before)->init_containers, &(*before)->containers}) {
-      for (ContainerReport& report : *reports) keeper_plan.earlier[report.name] = std::move(report);
-    }
+  const bool is_first = std::exchange(pod.had_no_keeper, false);
+  std::optional<HeldKeeper> keeper;
+  if (is_first && !*before) keeper = spare_.take(PodOrder{pod.tag, pod.manifest, pod.volumes}.text());
+  if (!keeper) {
+    KeeperPlan ordered = planner_.first_keeper(pod.tag, std::move(*workload));
+    ordered.is_first = is_first;
+    if (*before) ordered.earlier = reports_of_runs_that_ended(**before);
+    Result<HeldKeeper> forked = fork_keeper(ordered);
+    if (!forked) return forked.error();
+    keeper = std::move(*forked);
   }
-  Result<HeldKeeper> keeper = fork_keeper(keeper_plan);
-  if (!keeper) return keeper.error();
+  fork_spare_later();
   watch_keeper(pod, keeper->process);
   pod.tagged = std::move(keeper->tagged);
   return Status::ok();
@@ -419,6 +410,7 @@ void ProcessRuntime::go(const Tag& tag) {
   // If this process dies as soon as the pod runs, the next one must find it.
   pod.tagged.wait();
   send_signal(pod.exit->fd(), kGoSignal);
+  fork_spare_later();
 }
 
 }  // namespace berth

@@ -32,8 +32,9 @@
 #include "core/log.h"
 #include "core/timers.h"
 #include "firmware-host/agent/bound_volumes.h"
+#include "firmware-host/agent/children.h"
 #include "firmware-host/agent/exit_collector.h"
-#include "firmware-host/agent/keeper.h"
+#include "firmware-host/agent/pod_planner.h"
 #include "firmware-host/agent/pod_state.h"
 
 namespace asio {
@@ -48,6 +49,7 @@ struct ProcessRuntimeConfig {
   std::string root;                       // absolute; created if missing
   std::vector<std::string> mount_points;  // VolumeDemands
   CrashBackoff backoff;
+  Millis spare_after_ms = 10;  // after a start, until a process is forked ahead of the next one
 };
 
 class ProcessRuntime final : public Runtime {
@@ -75,17 +77,14 @@ class ProcessRuntime final : public Runtime {
   struct Pod;
   using Next = void (ProcessRuntime::*)(const Tag&);
 
-  std::string directory_of(const Tag& tag) const;
   // The pod's tag as this node writes it, and then those that its processes have from before the node was renamed.
   std::vector<std::string> texts_of(const Tag& tag) const;
   Pod& pod_of(const Tag& tag);
   void later(Pod& pod, Millis delay, Next next);
   void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
-  // is_new: it is refused if this runtime cannot do all that it asks for.
-  Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
-                        bool is_new = false) const;
 
   void fork_ahead(const Tag& tag);
+  void fork_spare_later();
   Result<std::string> take_over_or_fork(Pod& pod);
   void start_again(const Tag& tag);
   Status fork_held(Pod& pod);
@@ -112,6 +111,7 @@ class ProcessRuntime final : public Runtime {
 
   ProcessRuntimeConfig config_;
   VolumeDemands demands_;
+  PodPlanner planner_;
   asio::io_context& context_;
   const Clock& clock_;
   Timers& timers_;
@@ -123,6 +123,8 @@ class ProcessRuntime final : public Runtime {
   std::optional<std::set<Tag>> inherited_;            // what list() found; none: it has not searched
   std::unique_ptr<FdWatch> inotify_;
   ExitCollector ending_;  // sweepers in the background, and keepers that were killed
+  SpareKeeper spare_;
+  Timers::Id spare_timer_ = 0;
   int trash_count_ = 0;
 };
 

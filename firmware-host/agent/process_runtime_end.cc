@@ -31,7 +31,7 @@ void ProcessRuntime::undo(const Tag& tag) {
   // It may not have its tag yet, by which keepers are found.
   if (held != pods_.end() && held->second->exit) send_signal(held->second->exit->fd(), SIGKILL);
   const Status killed = kill_keepers(texts_of(tag));
-  const Result<std::string> trash = killed.is_success() ? move_to_trash(directory_of(tag)) : killed;
+  const Result<std::string> trash = killed.is_success() ? move_to_trash(planner_.directory_of(tag)) : killed;
   if (!trash) {
     Pod& pod = pod_of(tag);
     pod.stopping = true;  // nothing of it is reported any more
@@ -95,7 +95,7 @@ void ProcessRuntime::judge_exit(const Tag& tag) {
 void ProcessRuntime::lose(Pod& pod) {
   log_.write(Level::warn, "keeper of a pod died",
              {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
-  const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+  const Result<Workload> workload = planner_.plan(pod.tag, pod.manifest, pod.volumes);
   if (pod.may_go && (!workload || workload->restart_policy == RestartPolicy::never)) {
     sweep(pod.tag);  // then write_lost()
     return;

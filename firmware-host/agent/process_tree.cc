@@ -17,9 +17,10 @@
 #include <cstring>
 #include <expected>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
+
+#include "firmware-host/real_clock.h"
 
 namespace berth {
 
@@ -392,6 +393,15 @@ Result<int> kill_descendants() {
     }
   }
   return static_cast<int>(reached.size()) - 1;
+}
+
+void kill_until_none(const std::function<Result<int>()>& kill_all, const std::function<void()>& meanwhile) {
+  for (;;) {
+    const Result<int> killed = kill_all();
+    if (killed && *killed == 0) return;
+    pause_for(killed ? kSweepPause : kSearchPause);
+    meanwhile();
+  }
 }
 
 }  // namespace berth

@@ -6,12 +6,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/status.h"
 
 namespace berth {
@@ -78,5 +80,11 @@ Status kill_keepers(const std::vector<std::string>& tags);
 Result<int> kill_by_environment(const std::vector<std::string>& entries);
 // Sends SIGKILL to every live descendant of the calling process. Returns their number.
 Result<int> kill_descendants();
+
+inline constexpr Millis kSweepPause = 10;    // after processes were killed, before it is looked whether they are gone
+inline constexpr Millis kSearchPause = 100;  // after a search for processes that failed
+// Calls `kill_all`, one of the two above say, until it finds no process any more, with `meanwhile` in between. A failed
+// search proves nothing, so it is repeated too. It blocks: not for the agent.
+void kill_until_none(const std::function<Result<int>()>& kill_all, const std::function<void()>& meanwhile = [] {});
 
 }  // namespace berth

@@ -54,6 +54,8 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     config.root = root_ + "/pods";
     config.mount_points = mount_points_;
     config.backoff = {1, longest_backoff_ms_, 60000};
+    config.spare_after_ms =
+        0;  // so that most pods get the spare process; those that are started without prepare() do not
     runtime_ = std::make_unique<ProcessRuntime>(config, loop_.context(), clock_, timers_, log_);
     ASSERT_TRUE(runtime_->open().is_success());
     runtime_->set_handler(this);
@@ -188,6 +190,19 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   std::vector<pid_t> keepers(const Tag& tag) const {
     std::vector<pid_t> pids;
     for (const Tagged& each : find_keepers(tag_text("test", node_, tag)).value()) pids.push_back(each.process.pid);
+    return pids;
+  }
+  // Children of this process that wait to become a keeper.
+  std::vector<pid_t> spares() const {
+    std::vector<pid_t> pids;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator("/proc", error)) {
+      const std::string stat = read(entry.path().string() + "/stat");  // "<pid> (<name>) <state> <parent> ..."
+      const std::string name = std::string("(") + SpareKeeper::kName + ") ";
+      const std::size_t at = stat.find(name);
+      if (at == std::string::npos || stat[at + name.size()] == 'Z') continue;
+      if (std::atoi(stat.c_str() + at + name.size() + 2) == getpid()) pids.push_back(std::atoi(stat.c_str()));
+    }
     return pids;
   }
   std::size_t alive(const Tag& tag) const { return find_tagged(tag_text("test", node_, tag)).value().size(); }
