@@ -119,6 +119,7 @@ ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& co
 ProcessRuntime::~ProcessRuntime() {
   for (auto& [tag, pod] : pods_) timers_.cancel(pod->timer);
   timers_.cancel(spare_timer_);
+  timers_.cancel(stragglers_timer_);
 }
 
 Status ProcessRuntime::open() {
@@ -188,7 +189,24 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
     }
   }
   inherited_ = tags;
+  timers_.cancel(stragglers_timer_);
+  stragglers_timer_ = timers_.at(clock_.now() + config_.stragglers_after_ms, [this] { kill_stragglers(); });
   return std::vector<Tag>(tags.begin(), tags.end());
+}
+
+// Nobody can have released them: an agent waits for the tag first (go()).
+void ProcessRuntime::kill_stragglers() {
+  stragglers_timer_ = 0;
+  std::vector<std::string> texts;
+  const Result<std::vector<Tagged>> found =
+      find_keepers(config_.fleet + "/" + config_.node + "/", owners_of(config_.root));
+  for (const Tagged& tagged : found.value_or(std::vector<Tagged>{})) {
+    const auto tag = parse_tag(without_node(tagged.tag), '/');
+    if (tag && !pods_.contains(*tag) && !inherited_->contains(*tag)) texts.push_back(tagged.tag);
+  }
+  const Status killed = !found ? found.error() : texts.empty() ? Status::ok() : kill_keepers(texts);
+  if (killed.is_success()) return;
+  stragglers_timer_ = timers_.at(clock_.now() + kRetry, [this] { kill_stragglers(); });
 }
 
 Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& fleet, const std::string& node) {

@@ -49,7 +49,8 @@ struct ProcessRuntimeConfig {
   std::string root;                       // absolute; created if missing
   std::vector<std::string> mount_points;  // VolumeDemands
   CrashBackoff backoff;
-  Millis spare_after_ms = 10;  // after a start, until a process is forked ahead of the next one
+  Millis stragglers_after_ms = 1000;  // after list()
+  Millis spare_after_ms = 10;         // after a start, until a process is forked ahead of the next one
 };
 
 class ProcessRuntime final : public Runtime {
@@ -83,6 +84,8 @@ class ProcessRuntime final : public Runtime {
   void later(Pod& pod, Millis delay, Next next);
   void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
 
+  // Kills held keepers that an agent which was killed had made, and that got their tag after list() had searched.
+  void kill_stragglers();
   void fork_ahead(const Tag& tag);
   void fork_spare_later();
   Result<std::string> take_over_or_fork(Pod& pod);
@@ -125,6 +128,7 @@ class ProcessRuntime final : public Runtime {
   ExitCollector ending_;  // sweepers in the background, and keepers that were killed
   SpareKeeper spare_;
   Timers::Id spare_timer_ = 0;
+  Timers::Id stragglers_timer_ = 0;
   int trash_count_ = 0;
 };
 

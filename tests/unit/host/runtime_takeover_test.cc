@@ -36,6 +36,32 @@ TEST_F(RuntimeTest, APodThatIsHeldAheadOfItsStartOutlivesTheAgentAndIsTakenOver)
   EXPECT_EQ(exit_code(wait_finished()), 3);
 }
 
+// A keeper as an agent leaves it that is killed right after the fork.
+HeldKeeper held_behind_the_back(const std::string& node, const std::string& root, const Tag& tag) {
+  KeeperPlan plan;
+  plan.workload.tag = tag_text("test", node, tag);
+  plan.workload.owner = owner_of(root);
+  plan.directory = root;
+  Result<HeldKeeper> keeper = fork_keeper(plan);
+  EXPECT_TRUE(keeper.has_value());
+  keeper->tagged.wait();
+  return std::move(*keeper);
+}
+
+TEST_F(RuntimeTest, AHeldKeeperThatGotItsTagAfterTheSearchIsKilledAndThoseOfPodsAreNot) {
+  const Tag inherited{"u2", {1, 6}}, late{"u3", {1, 7}};
+  const pid_t kept = hold(inherited, pod("exit 3"));
+  open_runtime();
+  EXPECT_EQ(runtime_->list().value(), std::vector<Tag>{inherited});
+  const HeldKeeper straggler = held_behind_the_back(node_, root_ + "/pods", late);
+  runtime_->prepare(tag_, pod("exit 4"), {});
+  run_while([&] { return !has_exited(straggler.process.pidfd) || keepers(tag_).empty(); });
+  EXPECT_EQ(keepers(inherited), std::vector<pid_t>{kept});
+  EXPECT_EQ(keepers(tag_).size(), 1u);
+  collect_exit(straggler.process.pidfd);
+  close(straggler.process.pidfd);
+}
+
 TEST_F(RuntimeTest, ReportsAPodThatEndedWithoutTheAgent) {
   const std::string manifest = pod("exit 6");
   start(tag_, manifest);
