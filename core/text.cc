@@ -12,91 +12,119 @@ namespace berth {
 
 namespace {
 
-// A direct-mapped cache of recently interned texts, by their last bytes: while objects are read, the same few texts are
-// looked up again and again.
-template <class Part>
-Part*& recent(std::string_view text) {
-  static std::array<Part*, 256> parts{};
-  std::uint64_t end = text.size();
-  std::memcpy(&end, text.data() + text.size() - std::min(text.size(), sizeof end), std::min(text.size(), sizeof end));
-  return parts[(end ^ text.size()) * 0x9E3779B97F4A7C15u >> 56];
+constexpr std::uint32_t kUsersMax = (1u << 20) - 1;  // a text that reached it is never freed
+constexpr std::uint32_t kLong = (1u << 11) - 1;
+
+// Beginning of a text's block; the characters follow, after the size if the text is long.
+struct Head {
+  std::uint32_t users : 20;
+  std::uint32_t common : 1;
+  std::uint32_t bytes : 11;  // kLong: does not fit here
+};
+
+// Never destroyed: a static object that holds a text may outlive it. So may the tables below.
+Blocks& blocks() {
+  static Blocks& all = *new Blocks();
+  return all;
 }
 
-template <class Part>
+Head& head_of(Blocks::Handle block) { return *static_cast<Head*>(blocks()[block]); }
+
+std::string_view text_of(Blocks::Handle block) {
+  const Head& head = head_of(block);
+  const char* behind = reinterpret_cast<const char*>(&head + 1);
+  std::size_t size = head.bytes;
+  if (size == kLong) {
+    std::memcpy(&size, behind, sizeof size);
+    behind += sizeof size;
+  }
+  return {behind, size};
+}
+
+// A direct-mapped cache of recently interned texts, by their last bytes: while objects are read, the same few texts are
+// looked up again and again.
+Blocks::Handle& recent(std::string_view text) {
+  static std::array<Blocks::Handle, 256> texts{};
+  std::uint64_t end = text.size();
+  std::memcpy(&end, text.data() + text.size() - std::min(text.size(), sizeof end), std::min(text.size(), sizeof end));
+  return texts[(end ^ text.size()) * 0x9E3779B97F4A7C15u >> 56];
+}
+
 struct Texts {
-  SlotPool<Part*> parts;
+  SlotPool<Blocks::Handle> texts;
   KeyIndex index;  // of them
 
   KeyIndex::Index find(std::string_view text) {
-    return index.find(text, [&](KeyIndex::Index at) { return parts[at]->text() == text; });
+    return index.find(text, [&](KeyIndex::Index at) { return text_of(texts[at]) == text; });
   }
-  void add(Part* part) {
-    const KeyIndex::Index at = parts.take();
-    parts[at] = part;
-    index.insert(part->text(), at);
+  void add(Blocks::Handle block) {
+    const KeyIndex::Index at = texts.take();
+    texts[at] = block;
+    index.insert(text_of(block), at);
   }
-  void erase(const Part* part) {
-    const KeyIndex::Index at = find(part->text());
-    index.erase(part->text(), [at](KeyIndex::Index other) { return other == at; });
-    parts.give_back(at);
+  void erase(Blocks::Handle block) {
+    const KeyIndex::Index at = find(text_of(block));
+    index.erase(text_of(block), [at](KeyIndex::Index other) { return other == at; });
+    texts.give_back(at);
   }
 };
 
-// Never destroyed: a static object that holds a text may outlive the table.
-template <class Part>
-Texts<Part>& common_texts() {
-  static auto& texts = *new Texts<Part>();
+Texts& common_texts() {
+  static Texts& texts = *new Texts();
   return texts;
 }
 
 }  // namespace
 
-std::string_view Text::Part::long_text() const {
-  std::size_t size = 0;
-  std::memcpy(&size, behind(), sizeof size);
-  return {behind() + sizeof size, size};
-}
-
-Text::Part* Text::make(std::string_view text) {
+Blocks::Handle Text::make(std::string_view text) {
   const bool is_long = text.size() >= kLong;
   const std::size_t size = text.size();
-  void* const memory = ::operator new(sizeof(Part) + (is_long ? sizeof size : 0) + size);
-  Part* const part = new (memory) Part{1, 0, is_long ? kLong : static_cast<std::uint32_t>(size)};
-  char* characters = reinterpret_cast<char*>(part + 1);
+  const Blocks::Handle block = blocks().take(sizeof(Head) + (is_long ? sizeof size : 0) + size);
+  Head* const head = new (blocks()[block]) Head{1, 0, is_long ? kLong : static_cast<std::uint32_t>(size)};
+  char* characters = reinterpret_cast<char*>(head + 1);
   if (is_long) {
     std::memcpy(characters, &size, sizeof size);
     characters += sizeof size;
   }
   std::memcpy(characters, text.data(), size);
-  return part;
+  return block;
+}
+
+std::string_view Text::characters() const { return text_of(block_); }
+
+void Text::hold() const {
+  Head& head = head_of(block_);
+  if (head.users != kUsersMax) ++head.users;
 }
 
 Text Text::common(std::string_view text) {
   Text result;
   if (text.empty()) return result;
-  Part*& last = recent<Part>(text);
-  if (last == nullptr || last->text() != text) {
-    Texts<Part>& texts = common_texts<Part>();
+  Blocks::Handle& last = recent(text);
+  if (last == Blocks::kNone || text_of(last) != text) {
+    Texts& texts = common_texts();
     if (const KeyIndex::Index found = texts.find(text); found != KeyIndex::kNone) {
-      last = texts.parts[found];
+      last = texts.texts[found];
     } else {
-      result.part_ = last = make(text);
-      last->common = 1;
+      result.block_ = last = make(text);
+      head_of(last).common = 1;
       texts.add(last);
       return result;
     }
   }
-  result.part_ = last;
-  if (last->users != kUsersMax) ++last->users;
+  result.block_ = last;
+  result.hold();
   return result;
 }
 
-void Text::drop() {
-  if (part_->common) {
-    if (Part*& last = recent<Part>(part_->text()); last == part_) last = nullptr;
-    common_texts<Part>().erase(part_);
+void Text::let_go() {
+  Head& head = head_of(block_);
+  if (head.users == kUsersMax || --head.users > 0) return;
+  if (head.common) {
+    if (Blocks::Handle& last = recent(text_of(block_)); last == block_) last = Blocks::kNone;
+    common_texts().erase(block_);
   }
-  ::operator delete(part_);
+  blocks().give_back(block_);
 }
 
 }  // namespace berth

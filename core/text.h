@@ -1,6 +1,6 @@
 // Text: a reference-counted, copy-on-write string that many objects hold, such as a uid, a node's name or a namespace.
-// The size of a pointer; on the heap four bytes more than its characters (a long one also stores its size), nothing for
-// the empty string. Not thread-safe.
+// Four bytes, of which a pod and its binding have a dozen; its block (blocks.h) has four more than its characters (a
+// long one also stores its size); the empty string has none. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,43 +11,43 @@
 #include <string_view>
 #include <utility>
 
+#include "core/blocks.h"
+
 namespace berth {
 
 class Text {
  public:
   Text() = default;
-  Text(std::string_view text) : part_(text.empty() ? nullptr : make(text)) {}
+  Text(std::string_view text) : block_(text.empty() ? Blocks::kNone : make(text)) {}
   Text(const std::string& text) : Text(std::string_view(text)) {}
   Text(const char* text) : Text(std::string_view(text)) {}
   // Interned: all callers share one copy for as long as any of them holds it. For strings that are rarely unique.
   static Text common(std::string_view text);
 
-  Text(const Text& other) noexcept : part_(other.part_) {
-    if (part_ != nullptr && part_->users != kUsersMax) ++part_->users;
+  Text(const Text& other) noexcept : block_(other.block_) {
+    if (block_ != Blocks::kNone) hold();
   }
-  Text(Text&& other) noexcept : part_(std::exchange(other.part_, nullptr)) {}
+  Text(Text&& other) noexcept : block_(std::exchange(other.block_, Blocks::kNone)) {}
   Text& operator=(Text other) noexcept {
-    std::swap(part_, other.part_);
+    std::swap(block_, other.block_);
     return *this;
   }
   ~Text() {
-    if (part_ == nullptr || part_->users == kUsersMax) return;
-    --part_->users;
-    if (part_->users == 0) drop();
+    if (block_ != Blocks::kNone) let_go();
   }
 
-  std::string_view get() const { return part_ == nullptr ? std::string_view() : part_->text(); }
+  std::string_view get() const { return block_ == Blocks::kNone ? std::string_view() : characters(); }
   operator std::string_view() const { return get(); }
   // A copy, for code that holds a std::string.
   operator std::string() const { return std::string(get()); }
   // Mutable access as a std::string until the end of the full expression.
   class Edit;
   Edit edit();
-  bool empty() const { return part_ == nullptr; }
+  bool empty() const { return block_ == Blocks::kNone; }
   void clear() { *this = Text(); }
   std::size_t size() const { return get().size(); }
 
-  friend bool operator==(const Text& a, const Text& b) { return a.part_ == b.part_ || a.get() == b.get(); }
+  friend bool operator==(const Text& a, const Text& b) { return a.block_ == b.block_ || a.get() == b.get(); }
   friend bool operator==(const Text& a, std::string_view b) { return a.get() == b; }
   friend bool operator==(const Text& a, const std::string& b) { return a.get() == b; }
   friend bool operator==(const Text& a, const char* b) { return a.get() == b; }
@@ -59,21 +59,13 @@ class Text {
   friend std::ostream& operator<<(std::ostream& out, const Text& text) { return out << text.get(); }
 
  private:
-  static constexpr std::uint32_t kUsersMax = (1u << 20) - 1;  // a text that reached it is never freed
-  static constexpr std::uint32_t kLong = (1u << 11) - 1;
-  // Header of the allocation; the characters follow, after the size if the text is long.
-  struct Part {
-    std::uint32_t users : 20;
-    std::uint32_t common : 1;
-    std::uint32_t bytes : 11;  // kLong: does not fit here
-    const char* behind() const { return reinterpret_cast<const char*>(this + 1); }
-    std::string_view text() const { return bytes == kLong ? long_text() : std::string_view(behind(), bytes); }
-    std::string_view long_text() const;
-  };
-  static Part* make(std::string_view text);
-  void drop();
+  // Out of line: there are thousands of callers.
+  static Blocks::Handle make(std::string_view text);
+  void hold() const;
+  void let_go();
+  [[gnu::pure]] std::string_view characters() const;
 
-  Part* part_ = nullptr;
+  Blocks::Handle block_ = Blocks::kNone;
 };
 
 class Text::Edit {

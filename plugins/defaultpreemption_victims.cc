@@ -26,7 +26,7 @@ void sort_by_importance(Pods& pods) {
   const auto before = [](const auto& a, const auto& b) { return more_important(*a, *b); };
   if (std::is_sorted(pods.begin(), pods.end(), before)) return;  // the usual case
   // Not std::stable_sort: clang rejects its implementation in GCC 12's library.
-  std::list<std::shared_ptr<const Pod>> list(pods.begin(), pods.end());
+  std::list<PodPtr> list(pods.begin(), pods.end());
   list.sort(before);
   pods.assign(list.begin(), list.end());
 }
@@ -41,7 +41,7 @@ class Trial {
     node_.remove_pod(victim.uid());
     return framework_.run_remove_pod(state_, pod_, victim, node_);
   }
-  Status put_back(const std::shared_ptr<const Pod>& victim) {
+  Status put_back(const PodPtr& victim) {
     node_.add_pod(victim);
     return framework_.run_add_pod(state_, pod_, *victim, node_);
   }

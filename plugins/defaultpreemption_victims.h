@@ -9,11 +9,12 @@
 #include <tuple>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth::preemption {
 
-using Pods = std::vector<std::shared_ptr<const Pod>>;
+using Pods = std::vector<PodPtr>;
 using Budgets = std::vector<std::shared_ptr<const PodDisruptionBudget>>;
 
 struct Candidate {

@@ -109,7 +109,9 @@ void visit(auto& archive, PodSpec& it) {
           requests, limits, overhead, resource_claims, needs, grace);
 }
 void visit(auto& archive, Pod& it) {
-  auto& [metadata, preempted, priority, spec, node, node_selector, affinity, volumes, nominated, start, shape] = it;
+  auto& [metadata, preempted, users, priority, node, spec, node_selector, affinity, volumes, nominated, shape, start] =
+      it;
+  static_cast<void>(users);
   static_cast<void>(shape);
   Shared<PodSpec>& shared = spec;
   archive(metadata, preempted, priority, shared, node, node_selector, affinity, volumes, nominated);

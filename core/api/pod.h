@@ -16,6 +16,7 @@
 #include "core/api/quantity.h"
 #include "core/api/selector.h"
 #include "core/api/taint.h"
+#include "core/counted.h"
 #include "core/optional_time.h"
 #include "core/shared.h"
 #include "core/text.h"
@@ -127,16 +128,17 @@ struct Pod {
   [[no_unique_address]] ObjectMeta metadata;  // what follows begins in its padding
   // Condition DisruptionTarget is True with reason PreemptionByScheduler: the pod is being preempted.
   bool preempted = false;
+  Users users;
   std::int32_t priority = 0;
-  SharedPart<PodSpec> spec;
   Text node_name;  // spec.nodeName: requires that node (NodeName)
+  SharedPart<PodSpec> spec;
   Shared<Labels> node_selector;
   Shared<Affinity> affinity;
   Shared<std::vector<PodVolume>> volumes;
   Text nominated_node_name;  // status.nominatedNodeName
+  Text shape;                // of the manifest, see manifest()
   // status.startTime, milliseconds since 1970; none: not started.
   OptionalTime start_time;
-  Text shape;  // of the manifest, see manifest()
 
   const Text& uid() const { return metadata.uid; }
   // The complete object as accepted. It is stored as a shape (shape.h) that the pods of a workload share: its text with
@@ -144,7 +146,8 @@ struct Pod {
   Manifest manifest() const;
   void set_manifest(std::string_view text);
 };
-// In one allocation with its counters a chunk of 176 bytes of the heap.
-static_assert(sizeof(void*) < 8 || sizeof(Pod) <= 144);
+// A chunk of 128 bytes of the heap.
+static_assert(sizeof(void*) < 8 || sizeof(Pod) <= 120);
+using PodPtr = CountedPtr<const Pod>;
 
 }  // namespace berth

@@ -165,7 +165,7 @@ void Cache::leave_zone(Index index) {
   if (zone->nodes.empty()) zones_.erase(zone);
 }
 
-void Cache::add_to(Index node, const std::shared_ptr<const Pod>& pod) {
+void Cache::add_to(Index node, const PodPtr& pod) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
   info.add_pod(pod);
@@ -176,7 +176,7 @@ void Cache::add_to(Index node, const std::shared_ptr<const Pod>& pod) {
 void Cache::take_from(Index node, std::string_view uid) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
-  const std::shared_ptr<const Pod> removed = info.remove_pod(uid);
+  const PodPtr removed = info.remove_pod(uid);
   const auto of_priority = pods_by_priority_.find(removed->priority);
   if (--of_priority->second == 0) pods_by_priority_.erase(of_priority);
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
@@ -184,7 +184,7 @@ void Cache::take_from(Index node, std::string_view uid) {
 }
 
 // An unknown one.
-void Cache::place_pod(std::shared_ptr<const Pod> pod, std::string_view node, bool assumed) {
+void Cache::place_pod(PodPtr pod, std::string_view node, bool assumed) {
   const Index on = entry_of(node);
   add_to(on, pod);
   const Index index = placed_.take();
@@ -192,7 +192,7 @@ void Cache::place_pod(std::shared_ptr<const Pod> pod, std::string_view node, boo
   placed_[index] = {std::move(pod), on, assumed};
 }
 
-Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
+Status Cache::assume(PodPtr pod, const std::string& node) {
   if (const Index index = find_pod(pod->uid()); index != kNone) {
     return Status::error("pod " + pod->metadata.key() + " is already counted on node " +
                          entries_[placed_[index].node].name);
@@ -201,7 +201,7 @@ Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
   return Status::ok();
 }
 
-void Cache::confirm(std::shared_ptr<const Pod> pod, std::string_view node) {
+void Cache::confirm(PodPtr pod, std::string_view node) {
   const Index index = find_pod(pod->uid());
   if (index == kNone) return place_pod(std::move(pod), node, false);
   Placed& placed = placed_[index];
@@ -226,7 +226,7 @@ void Cache::remove(std::string_view uid) {
   placed_.give_back(index);  // last: `uid` may be the pod's own
 }
 
-void Cache::update(std::shared_ptr<const Pod> pod) {
+void Cache::update(PodPtr pod) {
   const Index index = find_pod(pod->uid());
   if (index == kNone || placed_[index].pod == pod) return;
   Placed& placed = placed_[index];

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/cache/node_columns.h"
 #include "core/cache/node_info.h"
 #include "core/cache/pod_kinds.h"
@@ -124,16 +125,16 @@ class Cache {
   void remove_node(const std::string& name);        // a ghost stays until its pods are gone
 
   // Counts the pod on the node before the node agreed. Error when the pod is known already.
-  Status assume(std::shared_ptr<const Pod> pod, const std::string& node);
+  Status assume(PodPtr pod, const std::string& node);
   // The node holds the pod (row bound, or found at recovery). Unknown pods are added; an assumed pod on another node
   // is moved.
-  void confirm(std::shared_ptr<const Pod> pod, std::string_view node);
+  void confirm(PodPtr pod, std::string_view node);
   // Removes an assumed pod; no effect for other and unknown pods.
   void forget(std::string_view uid);
   // Removes a pod in any state; no effect for an unknown one.
   void remove(std::string_view uid);
   // The pod object changed (labels); node and state stay.
-  void update(std::shared_ptr<const Pod> pod);
+  void update(PodPtr pod);
   // Resources held by release-list entries; key "uid/epoch".
   void charge(const std::string& node, const std::string& key, const Resources& amount);
   void discharge(const std::string& node, const std::string& key);
@@ -159,14 +160,14 @@ class Cache {
   using Index = KeyIndex::Index;
   static constexpr Index kNone = KeyIndex::kNone;
   struct Placed {
-    std::shared_ptr<const Pod> pod;  // null: free
-    Index node = kNone;              // in entries_
-    bool assumed = false;
+    PodPtr pod;           // null: free
+    Index node : 31 = 0;  // in entries_
+    Index assumed : 1 = 0;
   };
   Index find_node(std::string_view name) const;
   Index find_pod(std::string_view uid) const;  // in placed_
-  void place_pod(std::shared_ptr<const Pod> pod, std::string_view node, bool assumed);
-  void add_to(Index node, const std::shared_ptr<const Pod>& pod);
+  void place_pod(PodPtr pod, std::string_view node, bool assumed);
+  void add_to(Index node, const PodPtr& pod);
   void take_from(Index node, std::string_view uid);
   void note_images(const Node* before, const Node* after);
   void take_images(NodeInfo& info) const;

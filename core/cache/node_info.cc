@@ -89,7 +89,7 @@ Resources to_resources(const ResourceList& list) {
 
 const std::string& NodeInfo::name() const { return node->metadata.name; }
 
-void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
+void NodeInfo::add_pod(const PodPtr& pod) {
   // There is such a list for each node, and most are as long as they will get.
   if (pods.size() == pods.capacity()) pods.reserve(pods.size() + pods.size() / 4 + 1);
   pods.push_back(pod);
@@ -101,7 +101,7 @@ void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }
 
-std::shared_ptr<const Pod> NodeInfo::remove_pod(std::string_view uid) {
+PodPtr NodeInfo::remove_pod(std::string_view uid) {
   const auto found = std::find_if(pods.begin(), pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
   CHECK(found != pods.end());
   requested.subtract(pod_requests(**found));
@@ -110,7 +110,7 @@ std::shared_ptr<const Pod> NodeInfo::remove_pod(std::string_view uid) {
   std::erase_if(pods_with_affinity, is_it);
   std::erase_if(pods_with_required_anti_affinity, is_it);
   std::erase_if(pods_with_host_ports, is_it);
-  std::shared_ptr<const Pod> removed = std::move(*found);  // `uid` may be its own
+  PodPtr removed = std::move(*found);  // `uid` may be its own
   pods.erase(found);
   return removed;
 }

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/api/quantity.h"
 #include "core/shared.h"
 
 namespace berth {
 
 struct Node;
-struct Pod;
 
 // Amounts in the units the scheduler counts in: cpu in thousandths, the rest in whole units (bytes).
 struct Resources {
@@ -47,12 +47,12 @@ struct ImageState {
 
 struct NodeInfo {
   std::shared_ptr<const Node> node;  // null: the node is unknown, but pods on it are known ("ghost")
-  std::vector<std::shared_ptr<const Pod>> pods;
+  std::vector<PodPtr> pods;
   // Of `pods`: those with any term of affinity or anti-affinity to pods, those with a required anti-affinity term, and
   // those that take ports of the node.
-  std::vector<std::shared_ptr<const Pod>> pods_with_affinity;
-  std::vector<std::shared_ptr<const Pod>> pods_with_required_anti_affinity;
-  std::vector<std::shared_ptr<const Pod>> pods_with_host_ports;
+  std::vector<PodPtr> pods_with_affinity;
+  std::vector<PodPtr> pods_with_required_anti_affinity;
+  std::vector<PodPtr> pods_with_host_ports;
   Resources allocatable;
   Resources requested;              // sum over pods and release-list entries
   Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()
@@ -69,8 +69,8 @@ struct NodeInfo {
   // What counts against the number of pods that the node takes.
   std::int64_t pods_and_charges() const { return static_cast<std::int64_t>(pods.size() + charges.size()); }
   // On this copy only; the cache does not learn of it. The pod is not there already, or is there, respectively.
-  void add_pod(const std::shared_ptr<const Pod>& pod);
-  std::shared_ptr<const Pod> remove_pod(std::string_view uid);
+  void add_pod(const PodPtr& pod);
+  PodPtr remove_pod(std::string_view uid);
 };
 
 // What is left of a resource; saturates. A request that is more than this, and more than nothing, does not fit.

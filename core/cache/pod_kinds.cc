@@ -60,7 +60,7 @@ void PagedCounts::add(std::size_t index, std::int64_t delta) {
   if (page.used == 0) page.counts = {};
 }
 
-PodKinds::Number PodKinds::kind_of(const std::shared_ptr<const Pod>& pod) {
+PodKinds::Number PodKinds::kind_of(const PodPtr& pod) {
   const std::size_t hash = hash_of(*pod);
   const auto [first, last] = by_hash_.equal_range(hash);
   const auto found =
@@ -80,7 +80,7 @@ PodKinds::Number PodKinds::kind_of(const std::shared_ptr<const Pod>& pod) {
   return number;
 }
 
-void PodKinds::add(std::size_t index, const std::shared_ptr<const Pod>& pod, std::int32_t pods, Changes& changes) {
+void PodKinds::add(std::size_t index, const PodPtr& pod, std::int32_t pods, Changes& changes) {
   const Number number = kind_of(pod);
   Kind& kind = kinds_[number];
   kind.pods += pods;
@@ -96,7 +96,7 @@ void PodKinds::add(std::size_t index, const std::shared_ptr<const Pod>& pod, std
 
 // What most changes are, one pod more or less, is found from the ends of both lists.
 PodKinds::Changes PodKinds::change(std::size_t index, const NodeInfo* before, const NodeInfo* after) {
-  static const std::vector<std::shared_ptr<const Pod>> kNone;
+  static const std::vector<PodPtr> kNone;
   const auto& old_pods = before == nullptr ? kNone : before->pods;
   const auto& new_pods = after == nullptr ? kNone : after->pods;
   const auto [first_old, first_new] = std::mismatch(old_pods.begin(), old_pods.end(), new_pods.begin(), new_pods.end());

@@ -6,18 +6,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "core/api/label_bits.h"
+#include "core/api/pod.h"
 #include "core/recycled.h"
 
 namespace berth {
 
 struct NodeInfo;
-struct Pod;
 
 // Counts by index, in pages of which only those with a count take memory.
 class PagedCounts {
@@ -48,7 +47,7 @@ class PodKinds {
   using Number = std::uint32_t;
   static constexpr std::uint32_t kLastSerial = 0x7FFFFFFF;
   struct Kind {
-    std::shared_ptr<const Pod> pod;  // one of them; null: unused
+    PodPtr pod;  // one of them; null: unused
     std::int64_t pods = 0;
     std::uint32_t serial = 0;  // from 1 to kLastSerial; differs from that of the kind that had this number before
     LabelBits labels;
@@ -61,8 +60,8 @@ class PodKinds {
     Number kind = 0;
     std::uint32_t serial = 0;
     std::int32_t pods = 0;
-    std::uint32_t index = 0;         // of the node
-    std::shared_ptr<const Pod> pod;  // one of them: the kind itself may be gone when the change is read
+    std::uint32_t index = 0;  // of the node
+    PodPtr pod;               // one of them: the kind itself may be gone when the change is read
   };
   using Changes = RecyclingVector<Change>;
 
@@ -73,8 +72,8 @@ class PodKinds {
   static std::optional<LabelBits> terms_of(const Pod& pod);
 
  private:
-  Number kind_of(const std::shared_ptr<const Pod>& pod);
-  void add(std::size_t index, const std::shared_ptr<const Pod>& pod, std::int32_t pods, Changes& changes);
+  Number kind_of(const PodPtr& pod);
+  void add(std::size_t index, const PodPtr& pod, std::int32_t pods, Changes& changes);
 
   std::vector<Kind> kinds_;  // by number
   std::vector<Number> free_;

@@ -114,7 +114,7 @@ bool BaseView::ask_class(const Snapshot& snapshot) {
 
 // The answers of plugins that read nodes' objects alone are shared with other classes.
 bool BaseView::take_object_answers(const Snapshot& snapshot) {
-  auto kept = std::make_shared<Pod>(pod_);
+  auto kept = make_counted<Pod>(pod_);
   kept->shape = {};
   object_filters_.assign(common_.framework.filters().size(), {});
   object_scores_.assign(common_.framework.scores().size(), {});

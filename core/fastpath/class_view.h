@@ -86,8 +86,8 @@ class ClassView {
     void number_alike();
     bool is_feasible(Ranks::Index index) const;
     void hold_back(Ranks::Index index, Status status);
-    bool counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const;
-    Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t index) const;
+    bool counts(const std::vector<PodPtr>& nominated) const;
+    Status filter_with(const std::vector<PodPtr>& nominated, std::size_t index) const;
     bool asks_in_order() const;
     bool looks_at_one_node() const;
     void set_refused(NodeStatuses& statuses) const;
@@ -145,7 +145,7 @@ class ClassView {
   // Filter of a node with the pods nominated to it, valid while it depends on that node alone.
   struct WithNominated {
     std::int64_t generation = -1;  // of the node
-    std::vector<std::shared_ptr<const Pod>> nominated;
+    std::vector<PodPtr> nominated;
     Status status;
   };
   std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by index

@@ -70,13 +70,12 @@ void ClassView::Attempt::skip_sums() {
 }
 
 // True when Filter has to count some of the pods nominated to a node.
-bool ClassView::Attempt::counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const {
+bool ClassView::Attempt::counts(const std::vector<PodPtr>& nominated) const {
   return std::any_of(nominated.begin(), nominated.end(),
                      [this](const auto& each) { return each->priority >= pod_.priority && each->uid() != pod_.uid(); });
 }
 
-Status ClassView::Attempt::filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated,
-                                       std::size_t index) const {
+Status ClassView::Attempt::filter_with(const std::vector<PodPtr>& nominated, std::size_t index) const {
   const NodeInfo& node = *snapshot_.nodes()[index];
   const auto ask = [&] { return view_.framework_.run_filter_with_nominated(view_.state_, pod_, node, nominator_); };
   const auto is_own = [this](const auto& each) { return each->uid() == pod_.uid(); };

@@ -76,8 +76,7 @@ bool ask_each(std::vector<std::int32_t>& values, AskOne ask_one) {
 ObjectAnswers::ObjectAnswers(const Framework& framework)
     : framework_(framework), of_filters_(framework.filters().size()), of_scores_(framework.scores().size()) {}
 
-std::shared_ptr<ObjectAnswer> ObjectAnswers::find(Answers& answers, const Plugin& plugin,
-                                                  const std::shared_ptr<const Pod>& kept_pod) {
+std::shared_ptr<ObjectAnswer> ObjectAnswers::find(Answers& answers, const Plugin& plugin, const PodPtr& kept_pod) {
   auto found = std::find_if(answers.begin(), answers.end(),
                             [&](const auto& each) { return !plugin.tells_apart(*each->pod, *kept_pod); });
   if (found == answers.end()) {
@@ -90,11 +89,11 @@ std::shared_ptr<ObjectAnswer> ObjectAnswers::find(Answers& answers, const Plugin
   return answers.front();
 }
 
-std::shared_ptr<ObjectAnswer> ObjectAnswers::of_filter(std::size_t place, const std::shared_ptr<const Pod>& kept_pod) {
+std::shared_ptr<ObjectAnswer> ObjectAnswers::of_filter(std::size_t place, const PodPtr& kept_pod) {
   return find(of_filters_[place], *framework_.filters()[place].plugin, kept_pod);
 }
 
-std::shared_ptr<ObjectAnswer> ObjectAnswers::of_score(std::size_t place, const std::shared_ptr<const Pod>& kept_pod) {
+std::shared_ptr<ObjectAnswer> ObjectAnswers::of_score(std::size_t place, const PodPtr& kept_pod) {
   return find(of_scores_[place], *framework_.scores()[place].plugin, kept_pod);
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
 
@@ -17,7 +18,7 @@ namespace berth {
 struct ObjectAnswer {
   std::int32_t at(std::size_t index) const { return uniform ? same : values[index]; }
 
-  std::shared_ptr<const Pod> pod;  // one of those that they are for, without its manifest
+  PodPtr pod;  // one of those that they are for, without its manifest
   bool uniform = false;
   std::int32_t same = 0;             // uniform: for every node
   std::vector<std::int32_t> values;  // otherwise: by index
@@ -31,8 +32,8 @@ class ObjectAnswers {
 
   // Of the plugin at this place in Framework::filters() or scores(). They are shared with views and other pods, and may
   // be behind the snapshot: follow_ has to be called before they are read. `kept_pod`: the pod without its manifest.
-  std::shared_ptr<ObjectAnswer> of_filter(std::size_t place, const std::shared_ptr<const Pod>& kept_pod);
-  std::shared_ptr<ObjectAnswer> of_score(std::size_t place, const std::shared_ptr<const Pod>& kept_pod);
+  std::shared_ptr<ObjectAnswer> of_filter(std::size_t place, const PodPtr& kept_pod);
+  std::shared_ptr<ObjectAnswer> of_score(std::size_t place, const PodPtr& kept_pod);
   // `state` is the pod's, after PreFilter and, for scores, PreScore. False: the plugin failed.
   bool follow_filter(std::size_t place, ObjectAnswer& answer, CycleState& state, const Pod& pod,
                      const Snapshot& snapshot);
@@ -42,8 +43,7 @@ class ObjectAnswers {
  private:
   static constexpr std::size_t kKept = 32;                     // of a plugin; those that views use live on
   using Answers = std::vector<std::shared_ptr<ObjectAnswer>>;  // the one used last first
-  static std::shared_ptr<ObjectAnswer> find(Answers& answers, const Plugin& plugin,
-                                            const std::shared_ptr<const Pod>& kept_pod);
+  static std::shared_ptr<ObjectAnswer> find(Answers& answers, const Plugin& plugin, const PodPtr& kept_pod);
 
   const Framework& framework_;
   std::vector<Answers> of_filters_, of_scores_;  // by place

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
 struct CsiDriver;
@@ -16,7 +18,6 @@ struct CsiStorageCapacity;
 struct Node;
 struct PersistentVolume;
 struct PersistentVolumeClaim;
-struct Pod;
 struct StorageClass;
 struct VolumeAttachment;
 
@@ -68,7 +69,7 @@ struct ClusterEvent {
 
 // The objects of an event; null where not applicable (old_* of an Add, new_* of a Delete).
 struct EventObjects {
-  std::shared_ptr<const Pod> old_pod, new_pod;
+  PodPtr old_pod, new_pod;
   std::shared_ptr<const Node> old_node, new_node;
   std::shared_ptr<const PersistentVolume> old_volume, new_volume;
   std::shared_ptr<const PersistentVolumeClaim> old_claim, new_claim;

@@ -134,7 +134,7 @@ Status Framework::run_remove_pod(CycleState& state, const Pod& pod, const Pod& r
 
 Status Framework::run_filter_with_nominated(CycleState& state, const Pod& pod, const NodeInfo& node,
                                             const Nominator& nominator) const {
-  std::vector<std::shared_ptr<const Pod>> expected;
+  std::vector<PodPtr> expected;
   for (const auto& nominated : nominator.pods_on(node.name())) {
     if (nominated->priority >= pod.priority && nominated->uid() != pod.uid()) expected.push_back(nominated);
   }

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-void Nominator::add(std::shared_ptr<const Pod> pod, std::string_view node) {
+void Nominator::add(PodPtr pod, std::string_view node) {
   remove(pod->uid());
   if (node.empty()) return;
   node_of_.insert_or_assign(pod->uid(), node);
@@ -23,7 +23,7 @@ void Nominator::remove(std::string_view uid) {
   node_of_.erase(found);
 }
 
-void Nominator::replace(const std::shared_ptr<const Pod>& pod) {
+void Nominator::replace(const PodPtr& pod) {
   const auto found = node_of_.find(pod->uid());
   if (found == node_of_.end()) return;
   for (auto& each : by_node_[found->second]) {
@@ -36,8 +36,8 @@ std::string Nominator::node_of(std::string_view uid) const {
   return found == node_of_.end() ? std::string() : found->second;
 }
 
-const std::vector<std::shared_ptr<const Pod>>& Nominator::pods_on(std::string_view node) const {
-  static const std::vector<std::shared_ptr<const Pod>> kNone;
+const std::vector<PodPtr>& Nominator::pods_on(std::string_view node) const {
+  static const std::vector<PodPtr> kNone;
   const auto found = by_node_.find(node);
   return found == by_node_.end() ? kNone : found->second;
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/clock.h"
 #include "core/framework/cycle_state.h"
@@ -26,8 +27,6 @@
 #include "core/status.h"
 
 namespace berth {
-
-struct Pod;
 
 class Framework;
 
@@ -93,7 +92,7 @@ struct PostFilterResult {
   // "" = clear the nomination, a name = nominate, none = leave as it is.
   std::optional<std::string> nominated_node;
   // To be evicted from nominated_node, most important first. The plugin chooses them; core evicts them.
-  std::vector<std::shared_ptr<const Pod>> victims;
+  std::vector<PodPtr> victims;
 };
 
 // Called when no node is feasible. Success: preemption can make the pod schedulable. Unschedulable, pending: the next

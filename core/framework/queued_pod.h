@@ -3,15 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <string>
 
+#include "core/api/pod.h"
 #include "core/clock.h"
 
 namespace berth {
-
-struct Pod;
 
 // The part of a pod's bookkeeping that survives a restart. Times are on the clock's scale, which starts over at a
 // reboot; times in the future then count as now.
@@ -25,7 +23,7 @@ struct QueuePosition {
 };
 
 struct QueuedPod {
-  std::shared_ptr<const Pod> pod;
+  PodPtr pod;
   Millis timestamp = 0;        // when it last entered the queue; the second sort key of PrioritySort
   std::uint64_t sequence = 0;  // increases with every entry: breaks ties between equal timestamps
   int attempts = 0;

@@ -18,8 +18,7 @@ const Named& earliest(const WaitingPod& waiting) {
 
 }  // namespace
 
-void WaitingPods::add(std::shared_ptr<const Pod> pod, std::string node, const std::map<std::string, Millis>& timeouts,
-                      Millis now) {
+void WaitingPods::add(PodPtr pod, std::string node, const std::map<std::string, Millis>& timeouts, Millis now) {
   CHECK(!timeouts.empty());
   WaitingPod waiting;
   waiting.node = std::move(node);

@@ -3,19 +3,17 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/clock.h"
 #include "core/status.h"
 #include "core/text.h"
 
 namespace berth {
-
-struct Pod;
 
 struct WaitingPod {
   // A plugin that has not allowed the pod yet.
@@ -23,7 +21,7 @@ struct WaitingPod {
     Millis timeout = 0;
     Millis deadline = 0;
   };
-  std::shared_ptr<const Pod> pod;
+  PodPtr pod;
   std::string node;
   std::map<std::string, Wait> plugins;  // by name; never empty
 };
@@ -35,7 +33,7 @@ class WaitingPods {
   using Decision = std::pair<Text, Status>;  // uid; success: allowed by all plugins, else rejected
 
   // `timeouts`: by plugin, not empty. The pod must not be waiting yet.
-  void add(std::shared_ptr<const Pod> pod, std::string node, const std::map<std::string, Millis>& timeouts, Millis now);
+  void add(PodPtr pod, std::string node, const std::map<std::string, Millis>& timeouts, Millis now);
   // By uid.
   const std::map<Text, WaitingPod, std::less<>>& all() const { return pods_; }
   // Null: the pod is not waiting.

@@ -40,7 +40,7 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
   const Json named = recreate ? object : with_uid_of_orphan(object);
   Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(named, expected_key, recreate);
   if (!admitted) return admitted.error();
-  const std::shared_ptr<Pod>& pod = admitted->pod;
+  const CountedPtr<Pod>& pod = admitted->pod;
   const std::string key = pod->metadata.key();
   PodEntry* entry = context_.objects.pods().find(key);
   if (admitted->known) {

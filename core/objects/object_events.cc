@@ -65,13 +65,13 @@ void note_new(EventObjects& to, const Objects& objects, Kind kind, const std::st
   note(to, Side::after, objects, kind, key);
 }
 
-std::shared_ptr<const Pod> placed_on(const std::string& node, const Pod& pod) {
-  auto placed = std::make_shared<Pod>(pod);
+PodPtr placed_on(const std::string& node, const Pod& pod) {
+  auto placed = make_counted<Pod>(pod);
   placed->node_name = node;
   return placed;
 }
 
-std::shared_ptr<const Pod> placed_on(const std::string& node, const std::string& uid, const Resources& charge) {
+PodPtr placed_on(const std::string& node, const std::string& uid, const Resources& charge) {
   Pod pod;
   pod.metadata.uid = uid;
   Container& container = pod.spec.edit().containers.emplace_back();

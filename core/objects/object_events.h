@@ -2,10 +2,10 @@
 // (eventhandlers.go), with the objects as its hints see them.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "core/api/pod.h"
 #include "core/cache/node_info.h"
 #include "core/framework/events.h"
 #include "core/objects/objects.h"
@@ -21,8 +21,8 @@ void note_old(EventObjects& to, const Objects& objects, Kind kind, const std::st
 void note_new(EventObjects& to, const Objects& objects, Kind kind, const std::string& key);
 
 // The pod as events show it once it is placed: with spec.nodeName, which hints tell placed pods by.
-std::shared_ptr<const Pod> placed_on(const std::string& node, const Pod& pod);
+PodPtr placed_on(const std::string& node, const Pod& pod);
 // A pod of which nothing is known any more but what it was charged with.
-std::shared_ptr<const Pod> placed_on(const std::string& node, const std::string& uid, const Resources& charge);
+PodPtr placed_on(const std::string& node, const std::string& uid, const Resources& charge);
 
 }  // namespace berth

@@ -57,7 +57,7 @@ Status Pods::load_json(const Json& stored) {
   pod->nominated_node_name = text_of("nominatedNode");
   pod->metadata.deleting = stored.find("deleting") != nullptr;
   pod->preempted = !disruption.empty();
-  PodEntry& entry = put(std::make_shared<const Pod>(std::move(*pod)));
+  PodEntry& entry = put(make_counted<const Pod>(std::move(*pod)));
   if (const Json* arrived = stored.find("arrived"); arrived != nullptr && arrived->is_integer()) {
     entry.arrived = arrived->as_int();
   }
@@ -72,7 +72,7 @@ Status Pods::load_json(const Json& stored) {
 Status Pods::load_packed(std::string_view key, std::string_view stored) {
   Result<PodRecord> record = decode_pod_record(stored);
   if (!record) return record.error();
-  const auto pod = std::make_shared<Pod>();
+  const auto pod = make_counted<Pod>();
   if (is_pod_packed_alike(record->packed)) {
     if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
     if (record->uid.empty()) {
@@ -133,12 +133,12 @@ const PodEntry* Pods::find_by_uid(std::string_view uid) const {
   return index == KeyIndex::kNone ? nullptr : &entries_[index];
 }
 
-PodEntry& Pods::put(std::shared_ptr<const Pod> pod) {
+PodEntry& Pods::put(PodPtr pod) {
   const std::string key = pod->metadata.key();
   return put(key, std::move(pod));
 }
 
-PodEntry& Pods::put(std::string_view key, std::shared_ptr<const Pod> pod) {
+PodEntry& Pods::put(std::string_view key, PodPtr pod) {
   if (const KeyIndex::Index index = entries_.index_of(key); index != KeyIndex::kNone) {
     PodEntry& known = entries_[index];
     CHECK(known.pod->uid() == pod->uid());

@@ -41,7 +41,7 @@ struct PodExtras {
 // A pod and what the gateway keeps of it, apart from its binding. Kept small: there is one for each pod of the fleet.
 struct PodEntry {
   Text key;  // "<namespace>/<name>", as in pods()
-  std::shared_ptr<const Pod> pod;
+  PodPtr pod;
   Millis arrived = 0;         // when it was accepted, on the clock's scale: the order of those that were never tried
   bool deleting : 1 = false;  // a delete was accepted; it completes when the row is gone
   bool finished : 1 = false;  // every container ended for good; never scheduled again
@@ -57,7 +57,7 @@ struct PodEntry {
  private:
   std::unique_ptr<PodExtras> extras_;  // null: none
 };
-static_assert(sizeof(void*) < 8 || sizeof(PodEntry) <= 80);
+static_assert(sizeof(void*) < 8 || sizeof(PodEntry) <= 64);
 
 void set_disruption(PodEntry& entry, const Text& why);
 
@@ -84,7 +84,7 @@ class Pods {
   // In all(); near numbers are near each other in memory. kNone: no such pod.
   Entries::Index index_of_uid(std::string_view uid) const;
 
-  PodEntry& put(std::shared_ptr<const Pod> pod);            // new, or a new version of the same uid
+  PodEntry& put(PodPtr pod);                                // new, or a new version of the same uid
   void save(const std::string& key);                        // stages the entry as it is now
   void set_successor(PodEntry& entry, Manifest successor);  // staged by save(); null: none
   void erase(const std::string& key);
@@ -94,7 +94,7 @@ class Pods {
  private:
   Status load_json(const Json& stored);
   Status load_packed(std::string_view key, std::string_view stored);
-  PodEntry& put(std::string_view key, std::shared_ptr<const Pod> pod);
+  PodEntry& put(std::string_view key, PodPtr pod);
 
   Store& store_;
   Entries entries_;

@@ -45,13 +45,13 @@ void Adoption::tell(const std::string& pod, const char* type, const char* reason
 Adoption::Found Adoption::find_object(const std::string& node, const SlotReport& slot, const std::string& key) {
   const bool is_kept = context_.identity->kept.contains(key);
   if (!is_kept && !is_open(node)) return Found::none;
-  const Result<std::shared_ptr<Pod>> admitted = parts_.admission.admit_found(slot);
+  const Result<CountedPtr<Pod>> admitted = parts_.admission.admit_found(slot);
   if (!admitted) {
     log_refused(context_.log, "what node " + node + " holds of pod " + slot.uid, admitted.error().message());
     context_.identity.erase(&Identity::kept, key);
     return Found::none;
   }
-  const std::shared_ptr<Pod>& found = *admitted;
+  const CountedPtr<Pod>& found = *admitted;
   const std::string name = found->metadata.key();
   PodEntry* same = context_.objects.pods().find(name);
   if (same == nullptr) {
@@ -84,14 +84,14 @@ void Adoption::displace(const PodEntry& entry, const SlotReport& slot) {
 }
 
 // The operator's object becomes that of the found pod: as an update of it, as far as a pod can be updated.
-void Adoption::take_name(PodEntry& entry, const std::string& node, const std::shared_ptr<Pod>& found) {
+void Adoption::take_name(PodEntry& entry, const std::string& node, const CountedPtr<Pod>& found) {
   const std::string name = found->metadata.key();
   const std::string why = "the pod was found on node " + node;
   if (parts_.state.find(entry.pod->uid()) != nullptr) {  // it waits, on Permit or for a busy node
     parts_.lifecycle.give_up_waiting(entry.pod->uid(), why, why);
     parts_.lifecycle.deliver_permits();
   }
-  const Result<std::shared_ptr<Pod>> updated = parts_.admission.update_found(*found, *entry.pod);
+  const Result<CountedPtr<Pod>> updated = parts_.admission.update_found(*found, *entry.pod);
   context_.objects.pods().set_successor(entry, (updated ? *updated : found)->manifest());
   parts_.pods.finish_removal(name);
   tell(name, "Normal", "Adopted", "found on node " + node + "; the pod that was applied meanwhile is an update of it");
@@ -105,8 +105,8 @@ void Adoption::reconcile(const std::string& node, const SlotReport& slot, PodEnt
   if (Json* metadata = object_at(manifest, "metadata")) metadata->set("uid", slot.uid);
   Result<Pod> decoded = decode_accepted_pod(manifest);
   if (!decoded || decoded->metadata.key() != entry.pod->metadata.key()) return;
-  const auto found = std::make_shared<Pod>(std::move(*decoded));
-  const Result<std::shared_ptr<Pod>> updated = parts_.admission.update_found(*found, *entry.pod);
+  const auto found = make_counted<Pod>(std::move(*decoded));
+  const Result<CountedPtr<Pod>> updated = parts_.admission.update_found(*found, *entry.pod);
   if (updated) return;
   const std::string name = entry.pod->metadata.key();
   // Scheduling has no place for a pod without a profile: the object stays as it was applied.

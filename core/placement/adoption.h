@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/placement/listings.h"
 #include "core/placement/pod_admission.h"
 #include "core/placement/pod_lifecycle.h"
@@ -47,7 +48,7 @@ class Adoption {
   bool is_open(const std::string& node) const;
   bool is_placed(const PodEntry& entry) const;
   void displace(const PodEntry& entry, const SlotReport& slot);
-  void take_name(PodEntry& entry, const std::string& node, const std::shared_ptr<Pod>& found);
+  void take_name(PodEntry& entry, const std::string& node, const CountedPtr<Pod>& found);
   void settle_name(const std::string& name, const std::vector<std::string>& orphans);
   void tell(const std::string& pod, const char* type, const char* reason, const std::string& message) const;
 

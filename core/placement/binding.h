@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/api/pod.h"
 #include "core/handshake/row.h"
 #include "core/scheduler/binding_cycle.h"
 #include "core/timers.h"
@@ -12,8 +13,8 @@
 namespace berth {
 
 struct Binding {
-  Row row;                         // phase none: waiting on Permit, nothing durable yet
-  std::shared_ptr<const Pod> pod;  // newest version; null: no such object (found on a node, or deleted meanwhile)
+  Row row;     // phase none: waiting on Permit, nothing durable yet
+  PodPtr pod;  // newest version; null: no such object (found on a node, or deleted meanwhile)
 
   // Most pods are bound, for months, and at rest: they have no cycle, which reads as a new one.
   const BindingCycle& progress() const;
@@ -27,6 +28,6 @@ struct Binding {
  private:
   std::unique_ptr<BindingCycle> cycle_;
 };
-static_assert(sizeof(void*) < 8 || sizeof(Binding) <= 96);
+static_assert(sizeof(void*) < 8 || sizeof(Binding) <= 72);
 
 }  // namespace berth

@@ -1,13 +1,13 @@
 // PlacementEvents: what the lower parts of this room report upwards. Placement carries each out at once.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
-struct Pod;
 struct Row;
 
 // What became of asking a node to take a pod.
@@ -32,7 +32,7 @@ class PlacementEvents {
   // The row of a pod that is being deleted is gone: nothing of it runs any more.
   virtual void pod_gone(const std::string& key) = 0;
   // The row of the pod is gone, and the pod is to be scheduled again.
-  virtual void pod_unplaced(const std::shared_ptr<const Pod>& pod) = 0;
+  virtual void pod_unplaced(const PodPtr& pod) = 0;
   // A slot that kept the uid from being placed has ended.
   virtual void uid_freed(std::string_view uid) = 0;
   // Likewise, other pods of its name.

@@ -27,7 +27,7 @@ void ObjectChanges::wake(const ClusterEvent& event, const EventObjects& objects)
   claims_bindable_ = claims_bindable_ || is_bindable_after(event, objects);
 }
 
-void ObjectChanges::wake_unreserved(const std::shared_ptr<const Pod>& pod) {
+void ObjectChanges::wake_unreserved(const PodPtr& pod) {
   if (pod == nullptr) return;
   for (const PodVolume& volume : pod->volumes) {
     if (volume.claim_name.empty() && !volume.ephemeral) continue;

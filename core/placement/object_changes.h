@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/api/pod.h"
 #include "core/mirror/mirror.h"
 #include "core/objects/object_events.h"
 #include "core/queue/queue.h"
@@ -20,7 +21,7 @@ class ObjectChanges {
   void wake(const ClusterEvent& event, const EventObjects& objects);
   // What was reserved for the pod's claims, and never written, is free again. Upstream's waiting pods learn of it
   // through the volume objects, which changed there.
-  void wake_unreserved(const std::shared_ptr<const Pod>& pod);
+  void wake_unreserved(const PodPtr& pod);
   // A pool of a device has more room than before.
   void wake_capacity() { wake({EventResource::csi_storage_capacity, kUpdate, "CSIStorageCapacityUpdate"}, {}); }
   // Erases an object that is no pod: topics are cleared, and waiting pods hear of it.

@@ -12,6 +12,7 @@
 #include <deque>
 #include <string>
 
+#include "core/api/pod.h"
 #include "core/placement/comparison.h"
 #include "core/placement/ephemeral_claims.h"
 #include "core/placement/immediate_claims.h"
@@ -77,7 +78,7 @@ class Placement final : private PlacementEvents {
 
  private:
   void pod_gone(const std::string& key) override { pods_.finish_removal(key); }
-  void pod_unplaced(const std::shared_ptr<const Pod>& pod) override { pods_.enqueue(pod); }
+  void pod_unplaced(const PodPtr& pod) override { pods_.enqueue(pod); }
   void uid_freed(std::string_view uid) override { pods_.enqueue_if_free(uid); }
   void name_freed(const std::string& pod) override;
   void local_volumes_freed(const std::string& node) override;

@@ -103,7 +103,7 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
   Warnings warnings;
   Result<Pod> decoded = decode_named<Pod>(decode_pod, manifest, expected_key, warnings);
   if (!decoded) return decoded.error();
-  auto pod = std::make_shared<Pod>(std::move(*decoded));
+  auto pod = make_counted<Pod>(std::move(*decoded));
   set_defaults(*pod);
   share_parts(*pod);
   const std::string key = pod->metadata.key();
@@ -154,7 +154,7 @@ Status PodAdmission::check_pod(const Pod& pod, const PodEntry* same, const std::
   return Status::ok();
 }
 
-Result<std::shared_ptr<Pod>> PodAdmission::admit_found(const SlotReport& slot) const {
+Result<CountedPtr<Pod>> PodAdmission::admit_found(const SlotReport& slot) const {
   const Result<Json> held = Json::parse(slot.pod);
   if (!held) return held.error();
   Json manifest = as_accepted(Kind::pod, *held);
@@ -170,7 +170,7 @@ Result<std::shared_ptr<Pod>> PodAdmission::admit_found(const SlotReport& slot) c
   Warnings warnings;
   Result<Pod> decoded = decode_named<Pod>(decode_pod, manifest, {}, warnings);
   if (!decoded) return decoded.error();
-  auto pod = std::make_shared<Pod>(std::move(*decoded));
+  auto pod = make_counted<Pod>(std::move(*decoded));
   set_defaults(*pod);
   share_parts(*pod);
   if (!has_profile(*pod)) {
@@ -180,12 +180,12 @@ Result<std::shared_ptr<Pod>> PodAdmission::admit_found(const SlotReport& slot) c
   return pod;
 }
 
-Result<std::shared_ptr<Pod>> PodAdmission::update_found(const Pod& found, const Pod& applied) const {
+Result<CountedPtr<Pod>> PodAdmission::update_found(const Pod& found, const Pod& applied) const {
   Json manifest = applied.manifest().json();
   if (Json* metadata = object_at(manifest, "metadata")) metadata->set("uid", found.uid().get());
   Result<Pod> decoded = decode_accepted_pod(manifest);
   if (!decoded) return decoded.error();
-  auto next = std::make_shared<Pod>(std::move(*decoded));
+  auto next = make_counted<Pod>(std::move(*decoded));
   if (Status allowed = check_update(found, *next); !allowed.is_success()) return allowed;
   return next;
 }

@@ -2,11 +2,11 @@
 // holds it. Changes nothing but the random source, for a uid.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/api/decode.h"
+#include "core/api/pod.h"
 #include "core/api/volume.h"
 #include "core/handshake/messages.h"
 #include "core/placement/context.h"
@@ -21,7 +21,7 @@ class PodAdmission {
       : context_(context), scheduler_(scheduler) {}
 
   struct Admitted {
-    std::shared_ptr<Pod> pod;
+    CountedPtr<Pod> pod;
     bool known = false;  // a new version of the pod of this name
     Warnings warnings;
     std::vector<PersistentVolumeClaim> claims;  // of its ephemeral volumes, that come with it if it is new
@@ -30,9 +30,9 @@ class PodAdmission {
   // is a new one, even of a known name.
   Result<Admitted> admit(const Json& object, const std::string& expected_key, bool recreate) const;
   // The manifest that a device holds for a pod whose object is lost.
-  Result<std::shared_ptr<Pod>> admit_found(const SlotReport& slot) const;
+  Result<CountedPtr<Pod>> admit_found(const SlotReport& slot) const;
   // The found pod as `applied` updates it, which has its name. An error says why that is no update.
-  Result<std::shared_ptr<Pod>> update_found(const Pod& found, const Pod& applied) const;
+  Result<CountedPtr<Pod>> update_found(const Pod& found, const Pod& applied) const;
   bool has_profile(const Pod& pod) const { return scheduler_.framework_of(pod) != nullptr; }
 
  private:

@@ -369,7 +369,7 @@ void PodLifecycle::take_finished(const Binding& binding) {
   if (*phase == Json("Succeeded") || *phase == Json("Failed")) feed(binding.row.uid, RowEvent::finished);
 }
 
-void PodLifecycle::set_pod(std::string_view uid, const std::shared_ptr<const Pod>& pod) {
+void PodLifecycle::set_pod(std::string_view uid, const PodPtr& pod) {
   if (Binding* binding = state_.find(uid)) binding->pod = pod;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/api/pod.h"
 #include "core/placement/context.h"
 #include "core/placement/events.h"
 #include "core/placement/listings.h"
@@ -60,7 +61,7 @@ class PodLifecycle {
   void take_finished(const Binding& binding);
 
   // A new version of the pod.
-  void set_pod(std::string_view uid, const std::shared_ptr<const Pod>& pod);
+  void set_pod(std::string_view uid, const PodPtr& pod);
   // Asks the node about a row, whatever its phase: for a bound one Bind is resent.
   void verify(Binding& binding);
   // Resends what the node's rows wait for, from the first delay on.

@@ -47,7 +47,7 @@ bool knows_less(const Json& observed, const Json& report, const Json& before) {
 
 }  // namespace
 
-void PodRegistry::create(const std::shared_ptr<const Pod>& pod) {
+void PodRegistry::create(const PodPtr& pod) {
   const std::string key = pod->metadata.key();
   PodEntry& entry = context_.objects.pods().put(pod);
   entry.arrived = context_.clock.now();
@@ -63,8 +63,8 @@ void PodRegistry::create(const std::shared_ptr<const Pod>& pod) {
   enqueue(pod);
 }
 
-bool PodRegistry::update(PodEntry& entry, const std::shared_ptr<Pod>& next) {
-  const std::shared_ptr<const Pod> before = entry.pod;
+bool PodRegistry::update(PodEntry& entry, const CountedPtr<Pod>& next) {
+  const PodPtr before = entry.pod;
   next->nominated_node_name = before->nominated_node_name;
   next->start_time = before->start_time;
   if (next->manifest() == before->manifest()) return false;
@@ -79,7 +79,7 @@ bool PodRegistry::update(PodEntry& entry, const std::shared_ptr<Pod>& next) {
 }
 
 // A new version of a pod that waits, or that counts on a node.
-void PodRegistry::tell_scheduler(const PodEntry& entry, const std::shared_ptr<const Pod>& before) {
+void PodRegistry::tell_scheduler(const PodEntry& entry, const PodPtr& before) {
   std::string_view uid = entry.pod->uid();
   parts_.lifecycle.set_pod(uid, entry.pod);
   const bool has_binding = parts_.state.bindings.contains(uid);
@@ -89,10 +89,10 @@ void PodRegistry::tell_scheduler(const PodEntry& entry, const std::shared_ptr<co
 
 // While it still takes resources, plugins see that it is being deleted, as by metadata.deletionTimestamp.
 void PodRegistry::show_leaving(PodEntry& entry) {
-  auto leaving = std::make_shared<Pod>(*entry.pod);
+  auto leaving = make_counted<Pod>(*entry.pod);
   leaving->metadata.deleting = true;
   leaving->preempted = !entry.extras().disruption.empty();
-  const std::shared_ptr<const Pod> before = entry.pod;
+  const PodPtr before = entry.pod;
   context_.objects.pods().put(std::move(leaving));
   if (parts_.state.bindings.contains(entry.pod->uid())) tell_scheduler(entry, before);
 }
@@ -125,7 +125,7 @@ void PodRegistry::remove(PodEntry& entry) {
 void PodRegistry::finish_removal(const std::string& key) {
   PodEntry* entry = context_.objects.pods().find(key);
   const Json successor = entry->extras().successor.json();
-  const std::shared_ptr<const Pod> pod = entry->pod;
+  const PodPtr pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
   parts_.output.pod_gone(*entry);
@@ -135,7 +135,7 @@ void PodRegistry::finish_removal(const std::string& key) {
   context_.events.part_from(Kind::pod, key);
   context_.publisher.mark(Kind::pod, key);
   // What it really took was freed as its row ended.
-  auto gone = std::make_shared<Pod>(*pod);
+  auto gone = make_counted<Pod>(*pod);
   gone->nominated_node_name = promised;
   parts_.scheduler.handlers().pod_deleted(gone);
   parts_.ephemeral_claims.remove(*pod);
@@ -155,7 +155,7 @@ void PodRegistry::create_successor(const Pod& gone, const Json& successor, bool 
   // An order from the broker, which made it wait, is retained there; one that came another way left the old pod's.
   if (order_retained) context_.mirror.superseded().note_retained({Kind::pod, key}, gone.manifest().text());
   context_.mirror.superseded().supersede({Kind::pod, key}, std::string(next->manifest().text()));
-  create(std::make_shared<const Pod>(std::move(*next)));
+  create(make_counted<const Pod>(std::move(*next)));
 }
 
 void PodRegistry::finish_removals(bool of_finished_pods) {
@@ -167,7 +167,7 @@ void PodRegistry::finish_removals(bool of_finished_pods) {
   for (const std::string& key : waiting) finish_removal(key);
 }
 
-void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosition* kept) {
+void PodRegistry::enqueue(const PodPtr& pod, const QueuePosition* kept) {
   if (parts_.scheduler.framework_of(*pod) != nullptr) {
     EventHandlers& handlers = parts_.scheduler.handlers();
     return kept == nullptr ? handlers.pod_added(pod) : handlers.pod_restored(pod, *kept);
@@ -191,7 +191,7 @@ void PodRegistry::enqueue_if_free(std::string_view uid) {
 
 // In the order in which they would be tried: the queue breaks ties of its own order by arrival.
 void PodRegistry::restore_queue() {
-  std::vector<std::pair<QueuePosition, std::shared_ptr<const Pod>>> waiting;
+  std::vector<std::pair<QueuePosition, PodPtr>> waiting;
   for (const auto& [key, entry] : context_.objects.pods().all()) {
     std::string_view uid = entry.pod->uid();
     if (entry.finished || entry.deleting) continue;
@@ -210,7 +210,7 @@ void PodRegistry::restore_queue() {
 }
 
 // A new version that differs only in what the gateway itself sets.
-void PodRegistry::replace(PodEntry& entry, const std::shared_ptr<const Pod>& changed) {
+void PodRegistry::replace(PodEntry& entry, const PodPtr& changed) {
   const std::string uid = changed->uid();
   context_.objects.pods().put(changed);
   parts_.lifecycle.set_pod(uid, entry.pod);
@@ -223,7 +223,7 @@ void PodRegistry::note_start(PodEntry& entry, const Json& observed) {
   std::optional<std::int64_t> start;
   if (reported != nullptr && reported->is_string()) start = parse_timestamp(reported->as_string());
   if (start == entry.pod->start_time) return;
-  auto changed = std::make_shared<Pod>(*entry.pod);
+  auto changed = make_counted<Pod>(*entry.pod);
   changed->start_time = start;
   replace(entry, changed);
 }

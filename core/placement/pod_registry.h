@@ -1,10 +1,10 @@
 // PodRegistry: the pods as objects: created, updated, deleted, queued; and what the scheduler asks and reports of them.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "core/api/pod.h"
 #include "core/placement/context.h"
 #include "core/placement/ephemeral_claims.h"
 #include "core/placement/kept_output.h"
@@ -31,8 +31,8 @@ class PodRegistry final : public SchedulerHost {
   PodRegistry(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
 
   // An accepted manifest: a new pod; a new version of a known one, true when it differs.
-  void create(const std::shared_ptr<const Pod>& pod);
-  bool update(PodEntry& entry, const std::shared_ptr<Pod>& next);
+  void create(const PodPtr& pod);
+  bool update(PodEntry& entry, const CountedPtr<Pod>& next);
   // The delete of the pod was accepted, or it is preempted (P7).
   void remove(PodEntry& entry);
   // Its row is gone, or there never was one: the object goes, and the pod that waits for its name is created.
@@ -41,7 +41,7 @@ class PodRegistry final : public SchedulerHost {
   void finish_removals(bool of_finished_pods);
   // Into the queue; a pod whose profile this gateway no longer has waits outside, for a start that has it.
   // `kept`: from an earlier run; null: it is new.
-  void enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosition* kept = nullptr);
+  void enqueue(const PodPtr& pod, const QueuePosition* kept = nullptr);
   void enqueue_if_free(std::string_view uid);
   // After a restart: the pods that no row places.
   void restore_queue();
@@ -52,7 +52,7 @@ class PodRegistry final : public SchedulerHost {
   void save_writes(bool saving);
   void save_deferred();
 
-  std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
+  PodPtr find_unplaced(const Pod& pod) const override;
   bool may_try(const Pod& pod) override;
   void record_event(const Pod& pod, const SchedulingEvent& event) override;
   std::optional<PodCondition> condition_of(const Pod& pod) const override;
@@ -63,8 +63,8 @@ class PodRegistry final : public SchedulerHost {
 
  private:
   void show_leaving(PodEntry& entry);
-  void tell_scheduler(const PodEntry& entry, const std::shared_ptr<const Pod>& before);
-  void replace(PodEntry& entry, const std::shared_ptr<const Pod>& changed);
+  void tell_scheduler(const PodEntry& entry, const PodPtr& before);
+  void replace(PodEntry& entry, const PodPtr& changed);
   void note_start(PodEntry& entry, const Json& observed);
   void note_faults(PodEntry& entry, const std::string& node, const std::string& first);
   void tell_news(const PodEntry& entry, const Row& row, const Json& observed);

@@ -122,7 +122,7 @@ bool PodLifecycle::take_answer(const Answer& answer) {
       events_.prebind_told(binding->row, refusal.lasts ? PreBindOutcome::refused : PreBindOutcome::rejected);
     }
     if (is_refused) provisioned_.tell_rejected(binding->row, reason);
-    const std::shared_ptr<const Pod> pod = binding->pod;
+    const PodPtr pod = binding->pod;
     const std::string incarnation(binding->row.incarnation);
     feed(answer.uid, *event);
     if (is_refused && pod != nullptr) {

@@ -73,7 +73,7 @@ void Recovery::note_live(const Row& row) {
 }
 
 // The pod of a row that was found, null when there is none; counted on its node unless the row is in flight.
-std::shared_ptr<const Pod> Recovery::find_placed(Row& row) {
+PodPtr Recovery::find_placed(Row& row) {
   const PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
   if (entry != nullptr) hold_once(row, *entry);
   note_live(row);

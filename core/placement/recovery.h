@@ -2,9 +2,9 @@
 // binding cycle at its phase, and the other pods go into the queue. A slot that adopt mode finds resumes the same way.
 #pragma once
 
-#include <memory>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/placement/node_registry.h"
 #include "core/placement/pod_registry.h"
 
@@ -34,7 +34,7 @@ class Recovery {
  private:
   void forget_promises();
   void note_live(const Row& row);
-  std::shared_ptr<const Pod> find_placed(Row& row);
+  PodPtr find_placed(Row& row);
   Binding restore(Row row);
 
   const PlacementContext& context_;

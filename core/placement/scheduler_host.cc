@@ -9,7 +9,7 @@ namespace {
 constexpr int kMaxAttemptsLabel = 15;  // as a label; from there on "15+" (schedule_one.go getAttemptsLabel)
 }  // namespace
 
-std::shared_ptr<const Pod> PodRegistry::find_unplaced(const Pod& pod) const {
+PodPtr PodRegistry::find_unplaced(const Pod& pod) const {
   const PodEntry* entry = context_.objects.pods().find_by_uid(pod.uid());
   return entry == nullptr || entry->deleting || entry->finished ? nullptr : entry->pod;
 }
@@ -47,9 +47,9 @@ void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
   context_.publisher.mark(Kind::pod, key);
   if (patch.condition) entry->edit_extras([&patch](PodExtras& extras) { extras.condition = patch.condition; });
   if (!patch.nominated_node || patch.expected || *patch.nominated_node == entry->pod->nominated_node_name) return;
-  auto changed = std::make_shared<Pod>(*entry->pod);
+  auto changed = make_counted<Pod>(*entry->pod);
   changed->nominated_node_name = *patch.nominated_node;
-  const std::shared_ptr<const Pod> before = entry->pod;
+  const PodPtr before = entry->pod;
   replace(*entry, changed);
   if (saving_writes_) {
     entry->unsaved = true;

@@ -25,7 +25,7 @@ const InFlightPods::Flight* InFlightPods::find(std::string_view uid) const {
   return found == flights_.end() ? nullptr : &found->second;
 }
 
-bool InFlightPods::update(std::string_view uid, std::shared_ptr<const Pod> pod) {
+bool InFlightPods::update(std::string_view uid, PodPtr pod) {
   const auto found = flights_.find(uid);
   if (found == flights_.end()) return false;
   found->second.updated = std::move(pod);

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/framework/events.h"
 #include "core/queue/event_ring.h"
 #include "core/text.h"
@@ -19,9 +19,9 @@ namespace berth {
 class InFlightPods {
  public:
   struct Flight {
-    std::uint64_t event_sequence = 0;    // at the pop: later events are replayed
-    std::shared_ptr<const Pod> updated;  // null: the object did not change since the pop
-    std::uint64_t order = 0;             // number of the pop
+    std::uint64_t event_sequence = 0;  // at the pop: later events are replayed
+    PodPtr updated;                    // null: the object did not change since the pop
+    std::uint64_t order = 0;           // number of the pop
   };
 
   // At most `most_events` events are kept.
@@ -36,7 +36,7 @@ class InFlightPods {
   bool contains(std::string_view uid) const { return flights_.contains(uid); }
   std::size_t size() const { return flights_.size(); }
   // The pod's object changed. False: the pod is not in flight.
-  bool update(std::string_view uid, std::shared_ptr<const Pod> pod);
+  bool update(std::string_view uid, PodPtr pod);
   // Events while no pod is in flight are not kept.
   void record(const ClusterEvent& event, const EventObjects& objects);
 

@@ -92,10 +92,10 @@ void Queue::put_backoff(QueueEntry& entry, bool is_error, std::string_view event
   count("backoff", event);
 }
 
-void Queue::add(std::shared_ptr<const Pod> pod) {
+void Queue::add(PodPtr pod) {
   std::string_view uid = pod->uid();
   if (auto known = entries_.find(uid); known != entries_.end()) {
-    const std::shared_ptr<const Pod> before = known->second.queued.pod;
+    const PodPtr before = known->second.queued.pod;
     return update(before, std::move(pod));
   }
   if (in_flight_.contains(uid)) {
@@ -107,7 +107,7 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   enqueue(insert(std::move(queued)), QueueingStrategy::immediately, kPodAdd, true);
 }
 
-void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePosition& kept) {
+void Queue::restore(PodPtr pod, const QueuePosition& kept) {
   const Text uid = pod->uid();
   if (entries_.contains(uid) || in_flight_.contains(uid)) return add(std::move(pod));
   const Millis now = clock_.now();

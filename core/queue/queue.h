@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <set>
@@ -21,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/clock.h"
 #include "core/framework/events.h"
 #include "core/framework/nominator.h"
@@ -52,14 +52,14 @@ class Queue {
   // `framework_of` returns the profile of a pod, never null for pods that are added. Both must outlive the queue.
   Queue(const Clock& clock, std::function<const Framework*(const Pod&)> framework_of, Options options);
 
-  void add(std::shared_ptr<const Pod> pod);
+  void add(PodPtr pod);
   // add() for a pod from before a restart: it keeps its position in the order, its attempts and the rest of its
   // backoff. It is retried even if it was rejected, since events may have been missed.
-  void restore(std::shared_ptr<const Pod> pod, const QueuePosition& kept);
+  void restore(PodPtr pod, const QueuePosition& kept);
   // Up to `most` of the pods that were requeued after an attempt since the last call, each once.
   std::vector<Text> take_returned(std::size_t most);
   // The object changed while it waits, which may requeue it (labels, tolerations, gates). Unknown pods are added.
-  void update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<const Pod> new_pod);
+  void update(const PodPtr& old_pod, PodPtr new_pod);
   // Removes the pod from every queue, and its nomination. A pod in flight stays so until done() or requeue().
   void remove(std::string_view uid);
 

@@ -33,7 +33,7 @@ void Queue::move_all(const ClusterEvent& event, const EventObjects& objects, con
   }
 }
 
-void Queue::update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<const Pod> new_pod) {
+void Queue::update(const PodPtr& old_pod, PodPtr new_pod) {
   EventObjects objects;
   objects.old_pod = old_pod;
   objects.new_pod = new_pod;
@@ -69,7 +69,7 @@ void Queue::activate(const std::vector<std::string>& uids) {
   for (std::string_view uid : uids) {
     if (in_flight_.contains(uid)) {
       EventObjects objects;
-      auto target = std::make_shared<Pod>();
+      auto target = make_counted<Pod>();
       target->metadata.uid = uid;
       objects.new_pod = std::move(target);
       in_flight_.record(kForceActivate, objects);

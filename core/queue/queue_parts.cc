@@ -48,7 +48,7 @@ void QueueParts::detach(QueueEntry& entry) {
   }
 }
 
-void QueueParts::replace_pod(QueueEntry& entry, std::shared_ptr<const Pod> pod) {
+void QueueParts::replace_pod(QueueEntry& entry, PodPtr pod) {
   // The order of active and backoff may depend on what changed; the others are by uid.
   const QueuePart part = entry.part;
   const bool reorders = part == QueuePart::active || part == QueuePart::backoff;

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "core/api/pod.h"
 #include "core/clock.h"
 #include "core/queue/queue_entry.h"
 
@@ -35,7 +35,7 @@ class QueueParts {
   // Takes the entry out of its part, if it is in one.
   void detach(QueueEntry& entry);
   // A newer version of the entry's pod: it stays in its part, possibly at another position.
-  void replace_pod(QueueEntry& entry, std::shared_ptr<const Pod> pod);
+  void replace_pod(QueueEntry& entry, PodPtr pod);
 
   // The first of active or, when that is empty, of backoff, never of error backoff; null when both are empty.
   QueueEntry* first() const;

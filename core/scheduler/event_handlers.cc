@@ -30,17 +30,17 @@ void EventHandlers::node_deleted(const std::shared_ptr<const Node>& node) {
   queue_.move_all(kNodeDelete, objects);
 }
 
-void EventHandlers::pod_added(const std::shared_ptr<const Pod>& pod) {
+void EventHandlers::pod_added(const PodPtr& pod) {
   needs_.note(*pod);
   queue_.add(pod);
 }
 
-void EventHandlers::pod_restored(const std::shared_ptr<const Pod>& pod, const QueuePosition& kept) {
+void EventHandlers::pod_restored(const PodPtr& pod, const QueuePosition& kept) {
   needs_.note(*pod);
   queue_.restore(pod, kept);
 }
 
-void EventHandlers::pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod) {
+void EventHandlers::pod_updated(const PodPtr& old_pod, const PodPtr& new_pod) {
   if (const auto node = cache_.node_of(new_pod->uid())) return placed_pod_updated(old_pod, new_pod, *node);
   queue_.update(old_pod, new_pod);
   if (old_pod->nominated_node_name.empty() || old_pod->nominated_node_name == new_pod->nominated_node_name) return;
@@ -50,8 +50,7 @@ void EventHandlers::pod_updated(const std::shared_ptr<const Pod>& old_pod, const
 
 // Others see an assumed pod as it was when it was decided on, until it is bound. One that is being deleted counts until
 // its device has proven it gone, where upstream forgets it at once.
-void EventHandlers::placed_pod_updated(const std::shared_ptr<const Pod>& old_pod,
-                                       const std::shared_ptr<const Pod>& new_pod, const std::string& node) {
+void EventHandlers::placed_pod_updated(const PodPtr& old_pod, const PodPtr& new_pod, const std::string& node) {
   if (cache_.is_assumed(new_pod->uid()) && !new_pod->metadata.deleting) return;
   cache_.update(new_pod);
   EventObjects objects;
@@ -60,13 +59,13 @@ void EventHandlers::placed_pod_updated(const std::shared_ptr<const Pod>& old_pod
   for (const ClusterEvent& event : pod_events(*objects.old_pod, *objects.new_pod)) queue_.move_all(event, objects);
 }
 
-void EventHandlers::pod_deleted(const std::shared_ptr<const Pod>& pod) {
+void EventHandlers::pod_deleted(const PodPtr& pod) {
   queue_.remove(pod->uid());
   if (pod->nominated_node_name.empty()) return;
   wake_freed(*pod, {}, [&pod](const Pod& other) { return other.priority <= pod->priority; });
 }
 
-void EventHandlers::pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node) {
+void EventHandlers::pod_bound(const PodPtr& pod, const std::string& node) {
   cache_.confirm(pod, node);
   queue_.remove(pod->uid());
   EventObjects objects;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/queue/queue.h"
 #include "core/scheduler/needs.h"
@@ -22,14 +23,14 @@ class EventHandlers {
   void node_deleted(const std::shared_ptr<const Node>& node);
 
   // A new pod that needs a node; one that needed it before a restart.
-  void pod_added(const std::shared_ptr<const Pod>& pod);
-  void pod_restored(const std::shared_ptr<const Pod>& pod, const QueuePosition& kept);
+  void pod_added(const PodPtr& pod);
+  void pod_restored(const PodPtr& pod, const QueuePosition& kept);
   // `old_pod` is the version given last. Wherever the pod is.
-  void pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod);
+  void pod_updated(const PodPtr& old_pod, const PodPtr& new_pod);
   // A pod without a node is gone.
-  void pod_deleted(const std::shared_ptr<const Pod>& pod);
+  void pod_deleted(const PodPtr& pod);
   // The node has the pod.
-  void pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node);
+  void pod_bound(const PodPtr& pod, const std::string& node);
   // The node has it no more, or it has finished there: what it took is free.
   void pod_left(const Pod& pod, const std::string& node);
 
@@ -40,8 +41,7 @@ class EventHandlers {
   void wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check = {});
 
  private:
-  void placed_pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod,
-                          const std::string& node);
+  void placed_pod_updated(const PodPtr& old_pod, const PodPtr& new_pod, const std::string& node);
 
   Queue& queue_;
   Cache& cache_;

@@ -8,7 +8,7 @@
 namespace berth {
 
 Result<Reservation> Reservation::make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                                      std::shared_ptr<const Pod> pod, std::string node) {
+                                      PodPtr pod, std::string node) {
   CHECK(state != nullptr && pod != nullptr);
   if (Status assumed = cache.assume(pod, node); !assumed.is_success()) return assumed;
   Reservation reservation;
@@ -23,8 +23,7 @@ Result<Reservation> Reservation::make(const Framework& framework, Cache& cache, 
 }
 
 Reservation Reservation::restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                                 std::shared_ptr<const Pod> pod, std::string node,
-                                 const std::vector<BoundVolume>& bound_volumes) {
+                                 PodPtr pod, std::string node, const std::vector<BoundVolume>& bound_volumes) {
   CHECK(state != nullptr && pod != nullptr);
   static_cast<void>(cache.assume(pod, node).is_success());  // known already: it stays where it is
   Reservation reservation;

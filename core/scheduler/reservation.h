@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
 #include "core/status.h"
@@ -18,12 +19,11 @@ class Reservation {
  public:
   // Assume, Reserve. On failure everything is undone and the status returned.
   static Result<Reservation> make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                                  std::shared_ptr<const Pod> pod, std::string node);
+                                  PodPtr pod, std::string node);
   // After a restart: assumes the pod again, and every Reserve plugin takes again what the row's bound volumes name.
   // Armed, so that a drop undoes it. A pod that the cache knows already stays as it is there.
-  static Reservation restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                             std::shared_ptr<const Pod> pod, std::string node,
-                             const std::vector<BoundVolume>& bound_volumes);
+  static Reservation restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state, PodPtr pod,
+                             std::string node, const std::vector<BoundVolume>& bound_volumes);
   Reservation() = default;
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&& other) noexcept;
@@ -33,7 +33,7 @@ class Reservation {
   void commit();
   bool is_armed() const { return framework_ != nullptr; }
   CycleState& state() { return *state_; }
-  const std::shared_ptr<const Pod>& pod() const { return pod_; }
+  const PodPtr& pod() const { return pod_; }
   const std::string& node() const { return node_; }
 
  private:
@@ -41,7 +41,7 @@ class Reservation {
   const Framework* framework_ = nullptr;
   Cache* cache_ = nullptr;
   std::unique_ptr<CycleState> state_;
-  std::shared_ptr<const Pod> pod_;
+  PodPtr pod_;
   std::string node_;
 };
 

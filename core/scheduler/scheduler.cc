@@ -124,7 +124,7 @@ Scheduler::Attempt Scheduler::schedule_one() {
 // No queue holds the pod any more. Upstream looks a nominated pod up in the queues and knows only the name of one that
 // is in none (scheduling_queue.go nominatedPodToInfo): it keeps its nomination, without requests and priority.
 void Scheduler::let_go(const Pod& pod) {
-  auto bare = std::make_shared<Pod>();
+  auto bare = make_counted<Pod>();
   bare->metadata.name = pod.metadata.name;
   bare->metadata.namespace_ = pod.metadata.namespace_;
   bare->metadata.uid = pod.metadata.uid;
@@ -184,7 +184,7 @@ Status Scheduler::permit(BindingCycle& cycle, std::map<std::string, Millis>& wai
 // waiting before PreBindPreFlight and leaves it there when that fails; ours is listed when it really waits.
 std::unique_ptr<BindingCycle> Scheduler::reserve_and_permit(std::unique_ptr<BindingCycle> cycle,
                                                             const std::map<std::string, Millis>& waits) {
-  const std::shared_ptr<const Pod> pod = cycle->queued.pod;
+  const PodPtr pod = cycle->queued.pod;
   Reservation& reservation = *cycle->reservation;
   const Status flight =
       cycle->framework->binding().run_pre_bind_pre_flight(reservation.state(), *pod, reservation.node());
@@ -220,7 +220,7 @@ void Scheduler::activate(CycleState& state) {
 
 // framework/preemption/preemption.go prepareCandidate. A victim that cannot be evicted ends it: the pod is not
 // nominated, and tries again.
-void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& result) {
+void Scheduler::preempt(const PodPtr& pod, ScheduleResult& result) {
   CHECK(result.nominated_node.has_value());
   const std::string node = *result.nominated_node;
   bool evicts = false;
@@ -241,7 +241,7 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
   // Upstream returns before the nominations if nothing is left to evict (executor.go prepareCandidateAsync).
   if (!evicts) return;
   // Nominations of lower priority no longer fit there; their pods look for another node.
-  const std::vector<std::shared_ptr<const Pod>> promised = queue_.nominator().pods_on(node);
+  const std::vector<PodPtr> promised = queue_.nominator().pods_on(node);
   for (const auto& other : promised) {
     if (other->priority >= pod->priority) continue;
     queue_.nominator().remove(other->uid());
@@ -286,7 +286,7 @@ void Scheduler::reject_waiting(BindingCycle& cycle, const Status& status) {
 // schedule_one.go handleBindingCycleError. What a rejected pod released must not wake the pod itself: others are woken
 // once it is back in the queue.
 void Scheduler::end_binding(BindingCycle& cycle, const Failure& failure) {
-  const std::shared_ptr<const Pod> pod = cycle.queued.pod;
+  const PodPtr pod = cycle.queued.pod;
   cycle.reservation.reset();  // Unreserve, forget
   if (!failure.status.is_rejected()) handlers_.wake_freed(*pod, cycle.node);
   handle_failure(std::move(cycle.queued), failure);
@@ -297,9 +297,9 @@ void Scheduler::end_binding(BindingCycle& cycle, const Failure& failure) {
 
 // schedule_one.go handleSchedulingFailure.
 void Scheduler::handle_failure(QueuedPod queued, const Failure& failure) {
-  const std::shared_ptr<const Pod> tried = queued.pod;
+  const PodPtr tried = queued.pod;
   host_.attempt_ended(queued, failure.status.is_rejected() ? "unschedulable" : "error");
-  const std::shared_ptr<const Pod> newest = host_.find_unplaced(*tried);
+  const PodPtr newest = host_.find_unplaced(*tried);
   if (newest == nullptr) {
     queue_.done(tried->uid());
     queue_.nominator().remove(tried->uid());
@@ -320,7 +320,7 @@ void Scheduler::handle_failure(QueuedPod queued, const Failure& failure) {
   if (patch.condition || patch.nominated_node) host_.patch_status(*tried, patch);
 }
 
-void Scheduler::nominate(const std::shared_ptr<const Pod>& pod, const std::optional<std::string>& node) {
+void Scheduler::nominate(const PodPtr& pod, const std::optional<std::string>& node) {
   queue_.nominator().add(pod, node.value_or(pod->nominated_node_name));
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/clock.h"
 #include "core/framework/framework.h"
@@ -58,7 +59,7 @@ struct SchedulingEvent {
 class SchedulerHost : public Binder {
  public:
   // The newest version known; null when the pod is gone or has a node.
-  virtual std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const = 0;
+  virtual PodPtr find_unplaced(const Pod& pod) const = 0;
   // Called after the pop. False: the pod is not tried now; the host queues it again.
   virtual bool may_try(const Pod& /*pod*/) { return true; }
   virtual void record_event(const Pod& pod, const SchedulingEvent& event) = 0;
@@ -157,10 +158,10 @@ class Scheduler final : public Handle {
                                                    const std::map<std::string, Millis>& waits);
   Status permit(BindingCycle& cycle, std::map<std::string, Millis>& waits);
   // Carries out what PostFilter decided.
-  void preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& result);
+  void preempt(const PodPtr& pod, ScheduleResult& result);
   void end_binding(BindingCycle& cycle, const Failure& failure);
   void handle_failure(QueuedPod queued, const Failure& failure);
-  void nominate(const std::shared_ptr<const Pod>& pod, const std::optional<std::string>& node);
+  void nominate(const PodPtr& pod, const std::optional<std::string>& node);
   void activate(CycleState& state);
 
   const Clock& clock_;

@@ -4,12 +4,12 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
 #include "core/framework/node_statuses.h"
@@ -40,9 +40,9 @@ struct ScheduleResult {
   Diagnosis diagnosis;
   // What becomes of the pod's nomination when the attempt fails: "" clears it, a name replaces it, none leaves it.
   std::optional<std::string> nominated_node = "";
-  std::vector<std::shared_ptr<const Pod>> victims;  // from PostFilter: to be evicted from nominated_node
-  std::string post_filter_plugin;                   // who chose them
-  std::string_view declined;                        // why the evaluator declined; empty: it did not, or there is none
+  std::vector<PodPtr> victims;     // from PostFilter: to be evicted from nominated_node
+  std::string post_filter_plugin;  // who chose them
+  std::string_view declined;       // why the evaluator declined; empty: it did not, or there is none
 };
 
 // Uniform among the nodes of the highest total. `random` outlives it.

@@ -47,7 +47,7 @@ class Run {
       if (!pod) return pod.error();
       world_.place_pod(*pod, "node-" + std::to_string(i / per_node));
     }
-    std::vector<std::shared_ptr<const Pod>> pods;
+    std::vector<PodPtr> pods;
     if (Status made = make("initial", 0, workload_.count("initial_pods", nodes_), pods); !made.is_success()) {
       return made;
     }
@@ -96,7 +96,7 @@ class Run {
     return recorder_.bound();
   }
 
-  Status make(const char* what, std::size_t first, std::size_t count, std::vector<std::shared_ptr<const Pod>>& pods) {
+  Status make(const char* what, std::size_t first, std::size_t count, std::vector<PodPtr>& pods) {
     for (std::size_t i = first; i < first + count; ++i) {
       if (const Json claim = workload_.object("claim", i); !claim.is_null() && what == std::string("measured")) {
         if (Status status = world_.add_claim(claim); !status.is_success()) return status;
@@ -134,7 +134,7 @@ class Run {
   std::int64_t limit_ns_;
   World world_;
   Recorder recorder_;
-  std::vector<std::shared_ptr<const Pod>> measured_;
+  std::vector<PodPtr> measured_;
   std::size_t churned_ = 0;
   std::vector<std::shared_ptr<const Node>> changes_;
   std::size_t changed_ = 0;  // number of updates applied

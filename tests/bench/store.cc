@@ -275,7 +275,7 @@ void fill_for_start(const std::string& path) {
     if (i >= kStartWaiting) {
       require(site.store().begin(row.uid, encode(row), static_cast<int>(Phase::bound)), "begin");
     }
-    objects.pods().put(std::make_shared<const Pod>(*decode_accepted_pod(*Json::parse(manifest(name, row.uid)))));
+    objects.pods().put(make_counted<const Pod>(*decode_accepted_pod(*Json::parse(manifest(name, row.uid)))));
     objects.pods().save(row.pod);
     if (i % 500 == 499) require(site.store().commit(), "commit");
   }

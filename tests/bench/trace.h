@@ -41,7 +41,7 @@ class Trace {
     Kind kind = Kind::drain;
     Json object;  // storage_class, volume, claim
     std::shared_ptr<const Node> node;
-    std::shared_ptr<const Pod> pod;
+    PodPtr pod;
     std::string name;  // place: the node; remove: the pod's key
   };
   static Result<Operation> read_operation(const std::string& line);

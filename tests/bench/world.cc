@@ -74,20 +74,20 @@ Status World::add_storage_class(const Json& manifest) {
   return keep(decode_storage_class(manifest, nullptr, Rules::off), classes_);
 }
 
-Result<std::shared_ptr<const Pod>> World::make_pod(const Json& manifest) {
+Result<PodPtr> World::make_pod(const Json& manifest) {
   Result<Pod> pod = decode_pod(manifest, nullptr, Rules::off);
   if (!pod) return pod.error();
   if (pod->metadata.uid.empty()) pod->metadata.uid = pod->metadata.key();
-  return std::make_shared<const Pod>(std::move(*pod));
+  return make_counted<const Pod>(std::move(*pod));
 }
 
-void World::queue_pod(const std::shared_ptr<const Pod>& pod) {
+void World::queue_pod(const PodPtr& pod) {
   pending_[pod->uid()] = pod;
   pods_[pod->metadata.key()] = pod;
   scheduler_->handlers().pod_added(pod);
 }
 
-void World::place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node) {
+void World::place_pod(const PodPtr& pod, const std::string& node) {
   pods_[pod->metadata.key()] = pod;
   scheduler_->cache().confirm(pod, node);
 }
@@ -106,7 +106,7 @@ void World::change_node(const std::shared_ptr<const Node>& changed) {
 void World::delete_pod(const std::string& key) {
   const auto found = pods_.find(key);
   if (found == pods_.end()) return;
-  const std::shared_ptr<const Pod> pod = found->second;
+  const PodPtr pod = found->second;
   pods_.erase(found);
   if (pending_.erase(pod->uid()) > 0) {
     scheduler_->handlers().pod_deleted(pod);
@@ -116,7 +116,7 @@ void World::delete_pod(const std::string& key) {
 }
 
 bool World::finish(BindingCycle& cycle) {
-  const std::shared_ptr<const Pod> pod = cycle.queued.pod;
+  const PodPtr pod = cycle.queued.pod;
   CHECK(!cycle.waits);  // no plugin of the default profile waits
   scheduler_->leave_queue(cycle);
   PlacementRequest request;
@@ -156,7 +156,7 @@ void World::bind_volumes(const PlacementRequest& request) {
 }
 
 std::string World::remove_victims() {
-  const std::vector<std::shared_ptr<const Pod>> gone = std::exchange(victims_, {});
+  const std::vector<PodPtr> gone = std::exchange(victims_, {});
   for (const auto& victim : gone) {
     scheduler_->handlers().pod_left(*victim, scheduler_->cache().node_of(victim->uid()).value_or(""));
   }
@@ -171,22 +171,22 @@ bool World::wait_for_queue() {
   return true;
 }
 
-std::shared_ptr<const Pod> World::find_unplaced(const Pod& pod) const { return get(pending_, pod.uid()); }
+PodPtr World::find_unplaced(const Pod& pod) const { return get(pending_, pod.uid()); }
 
 void World::patch_status(const Pod& pod, const StatusPatch& patch) {
   const auto found = pending_.find(pod.uid());
   if (!patch.nominated_node || found == pending_.end()) return;
-  const std::shared_ptr<const Pod> before = found->second;
+  const PodPtr before = found->second;
   Pod after = *before;
   after.nominated_node_name = *patch.nominated_node;
-  found->second = std::make_shared<const Pod>(std::move(after));
-  const std::shared_ptr<const Pod> now = found->second;
+  found->second = make_counted<const Pod>(std::move(after));
+  const PodPtr now = found->second;
   scheduler_->handlers().pod_updated(before, now);
 }
 
 Status World::evict(const Pod& victim, const Pod& preemptor) {
   preemptor_ = preemptor.uid();
-  victims_.push_back(std::make_shared<const Pod>(victim));
+  victims_.push_back(make_counted<const Pod>(victim));
   return {};
 }
 

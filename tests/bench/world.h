@@ -26,9 +26,9 @@ class World final : public SchedulerHost, public Lister {
   Status add_claim(const Json& manifest);
   Status add_storage_class(const Json& manifest);
   // Decodes a pod, which is then queued or placed.
-  static Result<std::shared_ptr<const Pod>> make_pod(const Json& manifest);
-  void queue_pod(const std::shared_ptr<const Pod>& pod);
-  void place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node);
+  static Result<PodPtr> make_pod(const Json& manifest);
+  void queue_pod(const PodPtr& pod);
+  void place_pod(const PodPtr& pod, const std::string& node);
   // Removes the node and adds it again.
   void replace_node(std::size_t number);
   // Updates the node of this name.
@@ -47,7 +47,7 @@ class World final : public SchedulerHost, public Lister {
   Scheduler& scheduler() { return *scheduler_; }
   std::size_t node_count() const { return nodes_.size(); }
 
-  std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
+  PodPtr find_unplaced(const Pod& pod) const override;
   void record_event(const Pod&, const SchedulingEvent&) override {}
   std::optional<PodCondition> condition_of(const Pod&) const override { return {}; }
   void patch_status(const Pod& pod, const StatusPatch& patch) override;
@@ -73,10 +73,10 @@ class World final : public SchedulerHost, public Lister {
   VirtualClock clock_;
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::shared_ptr<const Node>> nodes_;
-  std::unordered_map<std::string, std::size_t> node_numbers_;         // by name: in nodes_
-  ByKey<Pod> pending_;                                                // by uid
-  std::unordered_map<std::string, std::shared_ptr<const Pod>> pods_;  // by key: all
-  std::vector<std::shared_ptr<const Pod>> victims_;
+  std::unordered_map<std::string, std::size_t> node_numbers_;  // by name: in nodes_
+  ByKey<Pod> pending_;                                         // by uid
+  std::unordered_map<std::string, PodPtr> pods_;               // by key: all
+  std::vector<PodPtr> victims_;
   std::string preemptor_;
   ByKey<PersistentVolume> volumes_;
   ChangeLog volume_changes_;

@@ -56,7 +56,7 @@ Status store_by_key(const Json& input, const char* list, Result<T> (*decode)(con
 Status Cluster::load_pods(const Json& input) {
   Status status = each(input, "pods", decode_pod, [this](Pod pod) {
     give_uid(pod.metadata);
-    const auto shared = std::make_shared<const Pod>(std::move(pod));
+    const auto shared = make_counted<const Pod>(std::move(pod));
     if (!shared->node_name.empty()) {
       cache_.confirm(shared, shared->node_name);
     } else if (!shared->nominated_node_name.empty()) {
@@ -66,7 +66,7 @@ Status Cluster::load_pods(const Json& input) {
   if (!status.is_success()) return status;
   return each(input, "pending", decode_pod, [this](Pod pod) {
     give_uid(pod.metadata);
-    pending_.push_back(std::make_shared<const Pod>(std::move(pod)));
+    pending_.push_back(make_counted<const Pod>(std::move(pod)));
     if (!pending_.back()->nominated_node_name.empty()) {
       nominator_.add(pending_.back(), pending_.back()->nominated_node_name);
     }
@@ -102,7 +102,7 @@ const Snapshot& Cluster::take_snapshot() {
   return snapshot_;
 }
 
-std::shared_ptr<const Pod> Cluster::find_pending(const std::string& key) const {
+PodPtr Cluster::find_pending(const std::string& key) const {
   const auto found =
       std::find_if(pending_.begin(), pending_.end(), [&key](const auto& pod) { return pod->metadata.key() == key; });
   return found == pending_.end() ? nullptr : *found;
@@ -110,7 +110,7 @@ std::shared_ptr<const Pod> Cluster::find_pending(const std::string& key) const {
 
 void Cluster::place(const Pod& pod, const std::string& node, std::int64_t start_time) {
   nominator_.remove(pod.uid());
-  auto bound = std::make_shared<Pod>(pod);
+  auto bound = make_counted<Pod>(pod);
   bound->nominated_node_name = "";
   bound->start_time = start_time;
   cache_.confirm(std::move(bound), node);
@@ -125,7 +125,7 @@ void Cluster::evict(const std::string& key) {
 }
 
 void Cluster::set_nomination(const Pod& pod, const std::string& node) {
-  auto next = std::make_shared<Pod>(pod);
+  auto next = make_counted<Pod>(pod);
   next->nominated_node_name = node;
   for (auto& each : pending_) {
     if (each->uid() == next->uid()) each = next;
@@ -134,7 +134,7 @@ void Cluster::set_nomination(const Pod& pod, const std::string& node) {
 }
 
 void Cluster::nominate(const Pod& pod, const std::string& node) {
-  const std::vector<std::shared_ptr<const Pod>> before = nominator_.pods_on(node);
+  const std::vector<PodPtr> before = nominator_.pods_on(node);
   for (const auto& other : before) {
     if (other->priority < pod.priority) set_nomination(Pod(*other), "");
   }

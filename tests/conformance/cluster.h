@@ -23,9 +23,9 @@ class Cluster final : public Handle, public Lister {
   Status load(const Json& input);
 
   // In the order of their first attempts, in their current state.
-  const std::vector<std::shared_ptr<const Pod>>& pending() const { return pending_; }
+  const std::vector<PodPtr>& pending() const { return pending_; }
   // Null if no pending pod has this key.
-  std::shared_ptr<const Pod> find_pending(const std::string& key) const;
+  PodPtr find_pending(const std::string& key) const;
   const Snapshot& take_snapshot();
 
   // Places the pod on the node and removes its nomination. `start_time`: milliseconds since 1970.
@@ -70,7 +70,7 @@ class Cluster final : public Handle, public Lister {
   Cache cache_;
   Snapshot snapshot_;
   Nominator nominator_;
-  std::vector<std::shared_ptr<const Pod>> pending_;
+  std::vector<PodPtr> pending_;
   ByKey<PersistentVolumeClaim> claims_;
   ByKey<PersistentVolume> volumes_;
   ByKey<StorageClass> classes_;

@@ -55,8 +55,8 @@ std::size_t pick_heap_root(const std::vector<NodeScore>& totals) {
   return heap.front();
 }
 
-std::shared_ptr<Pod> read_pod(const Json& json) {
-  auto pod = std::make_shared<Pod>();
+CountedPtr<Pod> read_pod(const Json& json) {
+  auto pod = make_counted<Pod>();
   pod->metadata.name = text(at(json, "name"));
   pod->metadata.namespace_ = "default";
   pod->metadata.uid = "default/" + pod->metadata.name;
@@ -75,7 +75,7 @@ Json show_condition(const PodCondition& condition) {
 }
 
 // The API server's version of each pod; its condition is in the manifest, its node in node_name.
-using Table = std::map<std::string, std::shared_ptr<const Pod>>;
+using Table = std::map<std::string, PodPtr>;
 
 class ScriptedCluster final : public SchedulerHost {
  public:
@@ -83,7 +83,7 @@ class ScriptedCluster final : public SchedulerHost {
       : script(input),
         scheduler(clock, lister, *this, {{}, 0, pick_heap_root, nullptr, fast ? make_fast_path() : nullptr, nullptr}) {}
 
-  std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override {
+  PodPtr find_unplaced(const Pod& pod) const override {
     const auto found = seen.find(pod.metadata.name);
     return found == seen.end() || !found->second->node_name.empty() ? nullptr : found->second;
   }
@@ -104,7 +104,7 @@ class ScriptedCluster final : public SchedulerHost {
   void patch_status(const Pod& pod, const StatusPatch& patch) override {
     const auto found = api.find(pod.metadata.name);
     if (found == api.end()) return;
-    auto changed = std::make_shared<Pod>(*found->second);
+    auto changed = make_counted<Pod>(*found->second);
     Json json = Json::object();
     json.set("pod", pod.metadata.name);
     if (patch.condition) {
@@ -125,7 +125,7 @@ class ScriptedCluster final : public SchedulerHost {
       return Status::error(list(at(refusal, "reasons")).empty() ? "" : strings(at(refusal, "reasons"))[0]);
     const auto found = api.find(pod.metadata.name);
     if (found == api.end()) return Status::error("pods \"" + pod.metadata.name + "\" not found");
-    auto bound = std::make_shared<Pod>(*found->second);
+    auto bound = make_counted<Pod>(*found->second);
     bound->node_name = node;
     bound->nominated_node_name = "";
     bound->set_manifest(Json(Json::Object{{"condition", show_condition({true, "", ""})}}).dump());
@@ -200,33 +200,33 @@ class Replay {
   }
 
   void add_pod(const Json& json) {
-    const std::shared_ptr<const Pod> pod = read_pod(json);
+    const PodPtr pod = read_pod(json);
     cluster_.api[pod->metadata.name] = cluster_.seen[pod->metadata.name] = pod;
     cluster_.scheduler.handlers().pod_added(pod);
     tick(1);
   }
 
   void update_pod(const Json& json) {
-    const std::shared_ptr<const Pod> pod = read_pod(json);
-    const std::shared_ptr<const Pod> before = cluster_.seen[pod->metadata.name];
+    const PodPtr pod = read_pod(json);
+    const PodPtr before = cluster_.seen[pod->metadata.name];
     cluster_.api[pod->metadata.name] = cluster_.seen[pod->metadata.name] = pod;
     tell_update(before, pod);
   }
 
   // As PodRegistry and PodLifecycle tell the scheduler.
-  void tell_update(const std::shared_ptr<const Pod>& before, const std::shared_ptr<const Pod>& pod) {
+  void tell_update(const PodPtr& before, const PodPtr& pod) {
     cluster_.scheduler.handlers().pod_updated(before, pod);
     if (pod->metadata.deleting) cluster_.scheduler.waiting_pods().reject(pod->uid(), "", "removed");
   }
 
   void delete_pod(const std::string& name) {
-    const std::shared_ptr<const Pod> pod = cluster_.seen[name];
+    const PodPtr pod = cluster_.seen[name];
     cluster_.api.erase(name);
     cluster_.seen.erase(name);
     EventHandlers& handlers = cluster_.scheduler.handlers();
     if (!pod->node_name.empty()) return handlers.pod_left(*pod, pod->node_name);
     if (cluster_.scheduler.cache().is_placed(pod->uid())) {
-      auto leaving = std::make_shared<Pod>(*pod);
+      auto leaving = make_counted<Pod>(*pod);
       leaving->metadata.deleting = true;
       tell_update(pod, leaving);
       deliver();
@@ -236,7 +236,7 @@ class Replay {
 
   void sync() {
     for (const auto& [name, pod] : cluster_.api) {
-      const std::shared_ptr<const Pod> before = std::exchange(cluster_.seen[name], pod);
+      const PodPtr before = std::exchange(cluster_.seen[name], pod);
       if (before == pod) continue;
       if (before->node_name.empty() && !pod->node_name.empty()) {
         cluster_.scheduler.handlers().pod_bound(pod, pod->node_name);

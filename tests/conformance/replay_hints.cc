@@ -95,7 +95,7 @@ class HintTable {
     const Json& event = at(record, "event");
     const EventResource resource = resource_named(text(at(event, "resource")));
     const ClusterEvent incoming{resource, action_named(text(at(event, "action"))), ""};
-    const std::shared_ptr<const Pod> pod = decoded<Pod>(at(record, "pod"), decode_pod);
+    const PodPtr pod = decoded<Pod>(at(record, "pod"), decode_pod);
     if (pod == nullptr) return "the pod cannot be decoded";
     const EventObjects objects = objects_of(resource, event);
     std::string got = "NotRegistered";

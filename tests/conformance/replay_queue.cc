@@ -96,8 +96,8 @@ class TraceHandle final : public Handle, public Lister {
   Nominator nominator_;
 };
 
-std::shared_ptr<const Pod> read_queued_pod(const Json& json) {
-  auto pod = std::make_shared<Pod>();
+PodPtr read_queued_pod(const Json& json) {
+  auto pod = make_counted<Pod>();
   pod->metadata.name = text(at(json, "name"));
   pod->metadata.namespace_ = "default";
   pod->metadata.uid = pod->metadata.name;
@@ -228,13 +228,13 @@ class Trace {
   }
 
   // The queue alone was recorded: the event that the handlers add when a nomination goes is not in the traces.
-  void tell_update(const std::shared_ptr<const Pod>& before, const std::shared_ptr<const Pod>& pod) {
+  void tell_update(const PodPtr& before, const PodPtr& pod) {
     const bool is_promise_over =
         !before->nominated_node_name.empty() && before->nominated_node_name != pod->nominated_node_name;
     is_promise_over ? queue_->update(before, pod) : handlers_->pod_updated(before, pod);
   }
 
-  void tell_delete(const std::shared_ptr<const Pod>& pod) {
+  void tell_delete(const PodPtr& pod) {
     pod->nominated_node_name.empty() ? handlers_->pod_deleted(pod) : queue_->remove(pod->uid());
   }
 
@@ -259,13 +259,13 @@ class Trace {
     const Json& event = at(op, "event");
     ClusterEvent cluster_event{resource_named(text(at(event, "resource"))), action_named(text(at(event, "action"))),
                                ""};
-    auto mark = std::make_shared<Pod>();  // identifies the event in script_.hints
+    auto mark = make_counted<Pod>();  // identifies the event in script_.hints
     kept_.push_back(mark);
     script_.hints[mark.get()] = read_hints(at(op, "hints"));
     EventObjects objects;
     objects.old_pod = mark;
     if (const std::string target = text(at(op, "object")); !target.empty()) {
-      auto pod = std::make_shared<Pod>();
+      auto pod = make_counted<Pod>();
       pod->metadata.uid = target;
       objects.new_pod = std::move(pod);
     }
@@ -352,9 +352,9 @@ class Trace {
   Cache cache_;  // nothing is placed
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<EventHandlers> handlers_;
-  std::map<std::string, std::shared_ptr<const Pod>> newest_;  // as the API server holds them
+  std::map<std::string, PodPtr> newest_;  // as the API server holds them
   std::map<std::string, QueuedPod> in_flight_;
-  std::vector<std::shared_ptr<const Pod>> kept_;  // keys of script_.hints
+  std::vector<PodPtr> kept_;  // keys of script_.hints
 };
 
 }  // namespace

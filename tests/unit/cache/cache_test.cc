@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-std::shared_ptr<const Pod> cpu_pod(const std::string& name, const std::string& cpu) {
+PodPtr cpu_pod(const std::string& name, const std::string& cpu) {
   return share(make_pod(name, resources({{"cpu", cpu}})));
 }
 

@@ -196,7 +196,7 @@ TEST_F(CacheOrder, ANodeThatGoesAndComesBackAtOnceKeepsItsPlace) {
 // States that no snapshot keeps any more are written over: nothing of them may be left.
 TEST_F(CacheOrder, AStateIsWholeWhateverWasInItsPlaceBefore) {
   for (const char* name : {"n0", "n1"}) add(name);
-  std::map<std::string, std::pair<std::shared_ptr<const Pod>, std::string>> placed;
+  std::map<std::string, std::pair<PodPtr, std::string>> placed;
   for (int i = 0; i < 2000; ++i) {
     const std::string node = "n" + std::to_string(random.below(2));
     if (random.chance(1, 2) && !placed.empty()) {

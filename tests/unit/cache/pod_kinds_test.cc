@@ -116,7 +116,7 @@ TEST(PodKinds, CountWhatIsOnTheNodesWhateverChanges) {
   Random random(1);
   Cache cache;
   Snapshot snapshot;
-  std::vector<std::shared_ptr<const Pod>> pods;
+  std::vector<PodPtr> pods;
   const auto node = [&] { return "n" + std::to_string(random.below(160)); };
   const auto app = [&] { return "app-" + std::to_string(random.below(5)); };
   for (int i = 0; i < 140; ++i) cache.set_node(share(make_node("n" + std::to_string(i))));

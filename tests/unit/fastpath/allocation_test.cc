@@ -87,7 +87,7 @@ class AllocationTest : public ::testing::TestWithParam<ClassCase> {
     }
   }
 
-  std::shared_ptr<const Pod> next_pod() {
+  PodPtr next_pod() {
     Pod pod = make_pod("p-" + std::to_string(count++), resources({{"cpu", "100m"}}));
     pod.metadata.labels["color"] = "green";
     GetParam().shape(pod);
@@ -121,7 +121,7 @@ class AllocationTest : public ::testing::TestWithParam<ClassCase> {
   Nominator nominator;
   Random random{1};
   std::unique_ptr<NodeEvaluator> fast_path = make_fast_path();
-  std::deque<std::shared_ptr<const Pod>> running;
+  std::deque<PodPtr> running;
   int count = 0;
 };
 

@@ -97,7 +97,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
   }
 
   // Both ways find the same volumes for the pod, and it is promised them.
-  void reserve(const std::shared_ptr<const Pod>& asked, const std::string& node, CycleState& plain, CycleState& fast) {
+  void reserve(const PodPtr& asked, const std::string& node, CycleState& plain, CycleState& fast) {
     const PodVolumes* by_plugins = VolumeBinding::decision(plain, node);
     const PodVolumes* from_class = VolumeBinding::decision(fast, node);
     ASSERT_EQ(by_plugins == nullptr, from_class == nullptr);
@@ -128,7 +128,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
   }
 
   // The pod waits for the node that was chosen for it; its victims leave, or are about to.
-  void preempt(const std::shared_ptr<const Pod>& asked, const ScheduleResult& result) {
+  void preempt(const PodPtr& asked, const ScheduleResult& result) {
     const std::string node = result.nominated_node.value_or("");
     if (node.empty()) return;
     const bool at_once = random.chance(2, 3);
@@ -149,9 +149,9 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     preempted += 1;
   }
 
-  std::shared_ptr<const Pod> next_pod() {
+  PodPtr next_pod() {
     if (waiting.empty() || !random.chance(1, 4)) return share(all_new ? new_pod() : pod());
-    const std::shared_ptr<const Pod> next = waiting.front();
+    const PodPtr next = waiting.front();
     waiting.erase(waiting.begin());
     return next;
   }
@@ -177,7 +177,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
 
   void change_placed_pod() {
     if (placed.empty()) return;
-    std::shared_ptr<const Pod>& old = placed[random.below(placed.size())];
+    PodPtr& old = placed[random.below(placed.size())];
     Pod changed = *old;
     changed.metadata.labels["color"] = random.chance(1, 2) ? "green" : "red";
     changed.metadata.deleting = random.chance(1, 4);
@@ -285,7 +285,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     place(asked, plain.decision.node);
   }
 
-  void place(const std::shared_ptr<const Pod>& pod, const std::string& node) {
+  void place(const PodPtr& pod, const std::string& node) {
     placed.push_back(pod);
     handle.nominator_of_test.remove(pod->uid());
     ASSERT_TRUE(cache.assume(pod, node).is_success());
@@ -393,10 +393,10 @@ class BothWays : public ::testing::Test, protected RandomFleet {
   std::unique_ptr<NodeEvaluator> fast_path = make_fast_path();
   std::unique_ptr<NodeEvaluator> drawn_path = make_fast_path();
   std::map<std::string_view, int> declined;  // why drawn_path did, and how often; "": it did not
-  std::vector<std::shared_ptr<const Pod>> placed;
+  std::vector<PodPtr> placed;
   std::vector<std::string> nominated;
-  std::vector<std::shared_ptr<const Pod>> waiting;  // for the nodes that they preempted
-  std::vector<std::pair<std::shared_ptr<const Pod>, std::vector<BoundVolume>>> promises;
+  std::vector<PodPtr> waiting;  // for the nodes that they preempted
+  std::vector<std::pair<PodPtr, std::vector<BoundVolume>>> promises;
 };
 
 }  // namespace berth

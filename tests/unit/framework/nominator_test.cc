@@ -7,11 +7,11 @@
 namespace berth {
 namespace {
 
-std::shared_ptr<const Pod> pod_of(const std::string& uid, std::int32_t priority = 0) {
+PodPtr pod_of(const std::string& uid, std::int32_t priority = 0) {
   Pod pod;
   pod.metadata.uid = uid;
   pod.priority = priority;
-  return std::make_shared<const Pod>(std::move(pod));
+  return make_counted<const Pod>(std::move(pod));
 }
 
 std::vector<std::string> uids_on(const Nominator& nominator, std::string_view node) {

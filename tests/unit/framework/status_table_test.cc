@@ -99,7 +99,7 @@ const std::map<std::string, Row>& table() {
 // One pod and two nodes.
 class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code>>, protected SchedulerHost {
  protected:
-  std::shared_ptr<const Pod> find_unplaced(const Pod&) const override { return pod; }
+  PodPtr find_unplaced(const Pod&) const override { return pod; }
   void record_event(const Pod&, const SchedulingEvent& event) override { events.emplace_back(event.reason); }
   std::optional<PodCondition> condition_of(const Pod&) const override { return condition; }
   void patch_status(const Pod&, const StatusPatch& patch) override {
@@ -147,7 +147,7 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
     return text + ", " + (condition ? condition->reason + ": " + condition->message : "no condition");
   }
 
-  std::shared_ptr<const Pod> pod = share(make_pod("p"));
+  PodPtr pod = share(make_pod("p"));
   FakeClock clock;
   FakeVolumes volumes;
   ScriptedFramework scripted;

@@ -374,7 +374,7 @@ TEST_F(KeptObjects, FindPodsByTheirUidsWhoeverComesAndGoes) {
   MemoryStore other;
   Objects objects(other);
   const auto put = [&objects](const std::string& name, const std::string& uid) {
-    auto pod = std::make_shared<Pod>();
+    auto pod = make_counted<Pod>();
     pod->metadata.name = name;
     pod->metadata.namespace_ = "default";
     pod->metadata.uid = uid;

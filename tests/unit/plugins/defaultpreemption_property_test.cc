@@ -83,7 +83,7 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
   // Of all sets of lower pods whose eviction makes the pod fit, the one that spares the first pod in the order of
   // reprieve, then the second, and so on. Empty: no set helps.
   std::optional<Cost> best_victims(const Pod& pod, const NodeInfo& node) const {
-    std::list<std::shared_ptr<const Pod>> lower;
+    std::list<PodPtr> lower;
     for (const auto& other : node.pods) {
       if (other->priority < pod.priority) lower.push_back(other);
     }

@@ -73,7 +73,7 @@ class VolumeBindingTest : public ::testing::Test {
     volume.claim_ref_uid = claim.metadata.uid;
     volume.phase = "Bound";
   }
-  static std::shared_ptr<const Pod> pod_with(const std::string& name, const std::vector<std::string>& claims) {
+  static PodPtr pod_with(const std::string& name, const std::vector<std::string>& claims) {
     Pod pod = make_pod(name);
     for (const std::string& claim : claims) pod.volumes.push_back({"v-" + claim, claim});
     return share(std::move(pod));
@@ -85,7 +85,7 @@ class VolumeBindingTest : public ::testing::Test {
     std::map<std::string, std::string> bound_volumes;  // claim -> volume
     std::string why;
   };
-  Attempt attempt(const std::shared_ptr<const Pod>& pod) {
+  Attempt attempt(const PodPtr& pod) {
     Attempt attempt;
     auto state = std::make_unique<CycleState>();
     attempt.result = schedule_pod(*framework, *state, *pod, snapshot, random);

@@ -162,7 +162,7 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
   ScriptedFramework scripted{std::vector<std::string>{}};
   FakeClock clock;
   std::unique_ptr<Queue> queue;
-  std::map<std::string, std::shared_ptr<const Pod>> pods;
+  std::map<std::string, PodPtr> pods;
   std::map<std::string, Model> models;
   std::vector<QueuedPod> in_flight;
   std::uint64_t events = 0;

@@ -45,7 +45,7 @@ class QueueTest : public ::testing::Test {
   void restart(Queue::Options options = {}) {
     queue = std::make_unique<Queue>(clock, [this](const Pod&) { return &scripted.get(); }, options);
   }
-  std::shared_ptr<const Pod> add(const std::string& name, std::int32_t priority = 0) {
+  PodPtr add(const std::string& name, std::int32_t priority = 0) {
     Pod pod = make_pod(name);
     pod.priority = priority;
     auto shared = share(std::move(pod));

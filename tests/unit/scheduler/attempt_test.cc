@@ -51,7 +51,7 @@ class PrepareTest : public ::testing::Test {
     options.evaluator = make_fast_path();
     return options;
   }
-  std::shared_ptr<const Pod> pinned_pod() {
+  PodPtr pinned_pod() {
     Pod pod = make_pod("pinned");
     pod.node_selector["kubernetes.io/hostname"] = "n2";
     host.pods[pod.uid()] = share(pod);

@@ -14,7 +14,7 @@ namespace berth {
 
 class QuietHost final : public SchedulerHost {
  public:
-  std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override {
+  PodPtr find_unplaced(const Pod& pod) const override {
     auto found = pods.find(pod.uid());
     return found == pods.end() ? nullptr : found->second;
   }
@@ -24,7 +24,7 @@ class QuietHost final : public SchedulerHost {
   std::optional<PodCondition> condition_of(const Pod&) const override { return std::nullopt; }
   void patch_status(const Pod&, const StatusPatch&) override {}
   Status evict(const Pod&, const Pod&) override { return {}; }
-  std::map<std::string, std::shared_ptr<const Pod>> pods;
+  std::map<std::string, PodPtr> pods;
   std::vector<std::string> events;
 };
 

@@ -18,7 +18,7 @@ class ReservationTest : public ::testing::Test {
 
   ScriptedFramework scripted;
   Cache cache;
-  std::shared_ptr<const Pod> pod = share(make_pod("p", resources({{"cpu", "1"}})));
+  PodPtr pod = share(make_pod("p", resources({{"cpu", "1"}})));
 };
 
 TEST_F(ReservationTest, AssumesThenReserves) {

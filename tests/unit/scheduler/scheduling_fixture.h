@@ -42,7 +42,7 @@ inline Pod make_pod(const std::string& name, ResourceList requests = {}) {
   return pod;
 }
 
-inline std::shared_ptr<const Pod> share(Pod pod) { return std::make_shared<const Pod>(std::move(pod)); }
+inline PodPtr share(Pod pod) { return make_counted<const Pod>(std::move(pod)); }
 
 inline Node make_node(const std::string& name, const std::string& cpu = "4", const std::string& memory = "4Gi",
                       const std::string& pods = "10") {
