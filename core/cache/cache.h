@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cache/asked_amounts.h"
 #include "core/cache/node_columns.h"
 #include "core/cache/node_info.h"
 #include "core/cache/pod_kinds.h"
@@ -167,7 +168,7 @@ class Cache {
   Index find_pod(std::string_view uid) const;  // in placed_
   void place_pod(std::shared_ptr<const Pod> pod, std::string_view node, bool assumed);
   void add_to(Index node, const std::shared_ptr<const Pod>& pod);
-  void take_from(Index node, std::string_view uid);
+  void take_from(const Placed& placed, std::string_view uid);
   void note_images(const Node* before, const Node* after);
   void take_images(NodeInfo& info) const;
   // A node, in the list of all nodes by generation: a snapshot reads those that are newer than it.
@@ -211,6 +212,7 @@ class Cache {
   std::deque<Structural> structural_;  // the last, up to structure_
   std::int64_t pods_with_affinity_ = 0;
   std::map<std::int32_t, std::size_t> pods_by_priority_;
+  AskedAmounts amounts_;
   std::map<std::string, ImageState> images_;  // by name
   std::int64_t images_changed_ = 0;           // grows with images_
   // States that no snapshot refers to any more; reused for the next ones.
