@@ -168,15 +168,16 @@ void Cache::leave_zone(Index index) {
 void Cache::add_to(Index node, const PodPtr& pod) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
-  info.add_pod(pod);
+  info.add_pod(pod, amounts_.of(*pod));
   ++pods_by_priority_[pod->priority];
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
 }
 
-void Cache::take_from(Index node, std::string_view uid) {
+void Cache::take_from(const Placed& placed, std::string_view uid) {
+  const Index node = placed.node;
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
-  const PodPtr removed = info.remove_pod(uid);
+  const PodPtr removed = info.remove_pod(uid, amounts_.of(*placed.pod));
   const auto of_priority = pods_by_priority_.find(removed->priority);
   if (--of_priority->second == 0) pods_by_priority_.erase(of_priority);
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
@@ -207,7 +208,7 @@ void Cache::confirm(PodPtr pod, std::string_view node) {
   Placed& placed = placed_[index];
   placed.assumed = false;
   if (entries_[placed.node].name == node && placed.pod == pod) return;
-  take_from(placed.node, pod->uid());
+  take_from(placed, pod->uid());
   placed.node = entry_of(node);
   add_to(placed.node, pod);
   placed.pod = std::move(pod);
@@ -221,7 +222,7 @@ void Cache::forget(std::string_view uid) {
 void Cache::remove(std::string_view uid) {
   const Index index = find_pod(uid);
   if (index == kNone) return;
-  take_from(placed_[index].node, uid);
+  take_from(placed_[index], uid);
   pods_.erase(uid, [index](Index other) { return other == index; });
   placed_.give_back(index);  // last: `uid` may be the pod's own
 }
@@ -231,7 +232,7 @@ void Cache::update(PodPtr pod) {
   if (index == kNone || placed_[index].pod == pod) return;
   Placed& placed = placed_[index];
   const std::string node = entries_[placed.node].name;  // a ghost may go with its last pod
-  take_from(placed.node, pod->uid());
+  take_from(placed, pod->uid());
   placed.node = entry_of(node);
   add_to(placed.node, pod);
   placed.pod = std::move(pod);

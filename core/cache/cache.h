@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/api/pod.h"
+#include "core/cache/asked_amounts.h"
 #include "core/cache/node_columns.h"
 #include "core/cache/node_info.h"
 #include "core/cache/pod_kinds.h"
@@ -168,7 +169,7 @@ class Cache {
   Index find_pod(std::string_view uid) const;  // in placed_
   void place_pod(PodPtr pod, std::string_view node, bool assumed);
   void add_to(Index node, const PodPtr& pod);
-  void take_from(Index node, std::string_view uid);
+  void take_from(const Placed& placed, std::string_view uid);
   void note_images(const Node* before, const Node* after);
   void take_images(NodeInfo& info) const;
   // A node, in the list of all nodes by generation: a snapshot reads those that are newer than it.
@@ -212,6 +213,7 @@ class Cache {
   std::deque<Structural> structural_;  // the last, up to structure_
   std::int64_t pods_with_affinity_ = 0;
   std::map<std::int32_t, std::size_t> pods_by_priority_;
+  AskedAmounts amounts_;
   std::map<std::string, ImageState> images_;  // by name
   std::int64_t images_changed_ = 0;           // grows with images_
   // States that no snapshot refers to any more; reused for the next ones.

@@ -89,23 +89,37 @@ Resources to_resources(const ResourceList& list) {
 
 const std::string& NodeInfo::name() const { return node->metadata.name; }
 
-void NodeInfo::add_pod(const PodPtr& pod) {
+PodAmounts amounts_of(const Pod& pod) {
+  return {pod_requests(pod), pod_requests_for_scoring(pod), takes_host_ports(pod)};
+}
+
+void NodeInfo::add_pod(const PodPtr& pod) { add_pod(pod, amounts_of(*pod)); }
+
+void NodeInfo::add_pod(const PodPtr& pod, const PodAmounts& amounts) {
   // There is such a list for each node, and most are as long as they will get.
   if (pods.size() == pods.capacity()) pods.reserve(pods.size() + pods.size() / 4 + 1);
   pods.push_back(pod);
-  const Affinity& affinity = *pod->affinity;
-  if (!affinity.pod_affinity.empty() || !affinity.pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
-  if (!affinity.pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
-  if (takes_host_ports(*pod)) pods_with_host_ports.push_back(pod);
-  requested.add(pod_requests(*pod));
-  requested_for_scoring.add(pod_requests_for_scoring(*pod));
+  if (!pod->affinity.is_none()) {
+    const Affinity& affinity = *pod->affinity;
+    if (!affinity.pod_affinity.empty() || !affinity.pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
+    if (!affinity.pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
+  }
+  if (amounts.takes_host_ports) pods_with_host_ports.push_back(pod);
+  requested.add(amounts.requests);
+  requested_for_scoring.add(amounts.for_scoring);
 }
 
 PodPtr NodeInfo::remove_pod(std::string_view uid) {
   const auto found = std::find_if(pods.begin(), pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
   CHECK(found != pods.end());
-  requested.subtract(pod_requests(**found));
-  requested_for_scoring.subtract(pod_requests_for_scoring(**found));
+  return remove_pod(uid, amounts_of(**found));
+}
+
+PodPtr NodeInfo::remove_pod(std::string_view uid, const PodAmounts& amounts) {
+  const auto found = std::find_if(pods.begin(), pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
+  CHECK(found != pods.end());
+  requested.subtract(amounts.requests);
+  requested_for_scoring.subtract(amounts.for_scoring);
   auto is_it = [&uid](const auto& pod) { return pod->uid() == uid; };
   std::erase_if(pods_with_affinity, is_it);
   std::erase_if(pods_with_required_anti_affinity, is_it);

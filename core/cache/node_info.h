@@ -39,6 +39,14 @@ Resources pod_requests_for_scoring(const Pod& pod);
 // (noderesources/resource_allocation.go), while pods on nodes count as above.
 Resources container_requests_for_scoring(const Pod& pod);
 
+// What a pod on a node counts for there: all of it follows from its spec.
+struct PodAmounts {
+  Resources requests;
+  Resources for_scoring;
+  bool takes_host_ports = false;
+};
+PodAmounts amounts_of(const Pod& pod);
+
 // An image that a node has, as ImageLocality counts it.
 struct ImageState {
   std::int64_t size_bytes = 0;  // as reported by the first node that had it
@@ -71,6 +79,9 @@ struct NodeInfo {
   // On this copy only; the cache does not learn of it. The pod is not there already, or is there, respectively.
   void add_pod(const PodPtr& pod);
   PodPtr remove_pod(std::string_view uid);
+  // The same, for who knows what the pod counts for.
+  void add_pod(const PodPtr& pod, const PodAmounts& amounts);
+  PodPtr remove_pod(std::string_view uid, const PodAmounts& amounts);
 };
 
 // What is left of a resource; saturates. A request that is more than this, and more than nothing, does not fit.

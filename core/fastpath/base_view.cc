@@ -51,7 +51,11 @@ bool BaseView::holds(const Snapshot& snapshot) const {
 
 std::string_view BaseView::follow(const Snapshot& snapshot, const Pod& pod) {
   common_.scratch.tracked.clear();
-  if (!holds(snapshot) || !note_tracked_changes(snapshot) || !follow_object_answers(snapshot)) {
+  // Answers about objects that are the same are the same.
+  const auto follow_objects = [&] {
+    return object_changes_made_ == snapshot.object_changes().made() || follow_object_answers(snapshot);
+  };
+  if (!holds(snapshot) || !note_tracked_changes(snapshot) || !follow_objects()) {
     pod_ = pod;  // the objects of the previous one may have changed
     if (tracked_.none()) pod_.shape = {};
     is_begun_ = begin(snapshot);
@@ -71,6 +75,7 @@ std::size_t BaseView::bytes() const {
 }
 
 bool BaseView::note_tracked_changes(const Snapshot& snapshot) {
+  if (tracked_.none()) return true;
   const auto& filters = common_.framework.filters();
   return std::all_of(filters.begin(), filters.end(), [&](const auto& entry) {
     return !tracked_.test(entry.number) || entry.tracking->changed(state_, snapshot, common_.scratch.tracked);

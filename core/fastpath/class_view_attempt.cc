@@ -34,6 +34,7 @@ void ClassView::Attempt::hold_back(Ranks::Index index, Status status) {
 
 // Runs PreFilter of these plugins on the pod's own state.
 bool ClassView::Attempt::ask_pre_filters(const PluginBits& meant) {
+  if (meant.none()) return true;
   for (const auto& entry : view_.framework_.pre_filters()) {
     if (!meant.test(entry.number)) continue;
     PreFilterResult narrowed;
@@ -49,6 +50,7 @@ bool ClassView::Attempt::ask_pre_filters(const PluginBits& meant) {
 }
 
 bool ClassView::Attempt::settle_on(std::size_t index) {
+  if (view_.tracked_plugins_.none()) return true;
   for (const auto& entry : view_.framework_.filters()) {
     if (!view_.tracked_plugins_.test(entry.number) || own_state_.skip_filter.test(entry.number)) continue;
     entry.count();

@@ -126,7 +126,7 @@ void Ranks::put(Index index, Number number, Score score) {
   Group& group = groups_[number];
   set(index, number, score);
   ++group.size;
-  if (group.blocks.empty() && group.few.size() == kFew) make_blocks(number);
+  if (group.blocks.empty() && group.few.size() >= few()) make_blocks(number);
   if (group.blocks.empty()) group.few.push_back(index);
   note_change(group, index, -1, score);
 }
@@ -253,8 +253,8 @@ void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) 
   bool any_listed = false;
   for (std::size_t at = used_.size(); at-- > 0;) {
     Group& group = groups_[used_[at]];
-    any_listed = any_listed || group.size <= kFew;
-    if (group.size > kFew) make_blocks(used_[at]);
+    any_listed = any_listed || group.size <= few();
+    if (group.size > few()) make_blocks(used_[at]);
     if (group.size == 0) drop(used_[at]);
   }
   // To look at all blocks of a few groups later is faster than to deal out the nodes.

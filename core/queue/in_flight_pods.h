@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <memory_resource>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "core/api/pod.h"
 #include "core/framework/events.h"
 #include "core/queue/event_ring.h"
+#include "core/recycled.h"
 #include "core/text.h"
 
 namespace berth {
@@ -47,8 +48,7 @@ class InFlightPods {
 
  private:
   EventRing events_;
-  std::pmr::unsynchronized_pool_resource memory_;               // never released: few pods are in flight at a time
-  std::pmr::map<Text, Flight, std::less<>> flights_{&memory_};  // by uid
+  RecyclingMap<Text, Flight, std::less<>> flights_;  // by uid
   std::uint64_t pops_ = 0;
 };
 

@@ -41,12 +41,13 @@ QueueEntry& Queue::insert(QueuedPod queued) {
   entry.queued = std::move(queued);
   auto [added, inserted] = entries_.emplace(uid, std::move(entry));
   CHECK(inserted);
+  added->second.place = added;
   most_entries_ = std::max(most_entries_, entries_.size());
   return added->second;
 }
 
-void Queue::erase(std::string_view uid) {
-  entries_.erase(entries_.find(uid));
+void Queue::erase(QueueEntry& entry) {
+  entries_.erase(entry.place);
   if (!entries_.empty() || most_entries_ < kManyEntries) return;
   CHECK(parts_.active().empty());
   memory_.release();
@@ -136,7 +137,7 @@ void Queue::remove(std::string_view uid) {
   if (auto found = entries_.find(uid); found != entries_.end()) {
     if (const auto back = returned_.find(uid); back != returned_.end()) returned_.erase(back);
     parts_.detach(found->second);
-    erase(uid);  // last: `uid` may view the entry's own string
+    erase(found->second);  // last: `uid` may view the entry's own string
   }
 }
 
@@ -145,15 +146,15 @@ std::optional<QueuedPod> Queue::pop() {
   if (first == nullptr) return std::nullopt;
   if (first->part == Where::backoff) count("active", kPopFromBackoff);
   parts_.detach(*first);
-  QueuedPod popped = std::move(first->queued);
-  const Text uid = popped.pod->metadata.uid;
-  erase(uid);
-  returned_.erase(uid);
-  ++popped.attempts;
-  popped.unschedulable_plugins.clear();
-  popped.pending_plugins.clear();
-  popped.gating_plugin.clear();
-  popped.event_sequence = in_flight_.begin(uid);
+  std::optional<QueuedPod> popped(std::move(first->queued));
+  const Text uid = popped->pod->metadata.uid;
+  erase(*first);
+  if (!returned_.empty()) returned_.erase(uid);
+  ++popped->attempts;
+  popped->unschedulable_plugins.clear();
+  popped->pending_plugins.clear();
+  popped->gating_plugin.clear();
+  popped->event_sequence = in_flight_.begin(uid);
   return popped;
 }
 

@@ -118,7 +118,7 @@ class Queue {
 
  private:
   QueueEntry& insert(QueuedPod queued);
-  void erase(std::string_view uid);  // the entry must be detached
+  void erase(QueueEntry& entry);  // it must be detached
   // `event`: the label of the event, for the metrics.
   void put_active(QueueEntry& entry, std::string_view event);
   void put_backoff(QueueEntry& entry, bool is_error, std::string_view event);
@@ -139,8 +139,8 @@ class Queue {
   // Thousands of pods can arrive at once, and their short-lived queue entries would fragment the heap among long-lived
   // objects. So entries have a memory pool, which is released as a whole when the queue is empty.
   std::pmr::unsynchronized_pool_resource memory_;
-  std::size_t most_entries_ = 0;                                    // peak since the last release
-  std::pmr::map<Text, QueueEntry, std::less<>> entries_{&memory_};  // by uid; in-flight pods are not here
+  std::size_t most_entries_ = 0;    // peak since the last release
+  QueueEntries entries_{&memory_};  // in-flight pods are not here
   QueueParts parts_{memory_};
   InFlightPods in_flight_;
   std::set<Text, std::less<>> returned_;  // for take_returned(); all in entries_

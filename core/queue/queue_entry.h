@@ -1,14 +1,20 @@
 // QueueEntry: a pod in one of the parts of the queue, and the orders in which the parts keep their pods.
 #pragma once
 
+#include <map>
+#include <memory_resource>
 #include <set>
 
 #include "core/clock.h"
 #include "core/framework/queued_pod.h"
+#include "core/text.h"
 
 namespace berth {
 
 class Framework;
+
+struct QueueEntry;
+using QueueEntries = std::pmr::map<Text, QueueEntry, std::less<>>;  // by uid
 
 enum class QueuePart { none, gated, active, backoff, unschedulable, in_flight };
 
@@ -25,6 +31,7 @@ struct QueueEntry {
 
   QueuedPod queued;
   const Framework* framework = nullptr;
+  QueueEntries::iterator place = {};  // its own: to erase it without a search
   // Kept by QueueParts.
   QueuePart part = QueuePart::none;
   bool error_backoff = false;

@@ -1,5 +1,6 @@
 #include "core/scheduler/scheduler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
@@ -58,28 +59,33 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& ho
 Status Scheduler::add_profile(const Registry& registry, const Profile& profile) {
   Result<std::unique_ptr<Framework>> framework = Framework::make(registry, profile, *this);
   if (!framework) return framework.error();
-  const auto [added, is_new] = frameworks_.emplace(profile.scheduler_name, std::move(*framework));
-  if (!is_new) {
+  const bool is_known = std::any_of(frameworks_.begin(), frameworks_.end(), [&profile](const Named& each) {
+    return each.scheduler_name == profile.scheduler_name;
+  });
+  if (is_known) {
     return Status::error(at_path(profile.path, "schedulerName: two profiles are named \"" + profile.scheduler_name +
                                                    "\"; name each differently"));
   }
-  if (evaluator_ != nullptr && log_ != nullptr) warn_of_missing_declarations(*added->second, *log_);
+  frameworks_.push_back({Text::common(profile.scheduler_name), std::move(*framework)});
+  if (evaluator_ != nullptr && log_ != nullptr) warn_of_missing_declarations(*frameworks_.back().framework, *log_);
   return {};
 }
 
 const Framework* Scheduler::framework_of(const Pod& pod) const {
-  auto found = frameworks_.find(pod.spec->scheduler_name);
-  return found == frameworks_.end() ? nullptr : found->second.get();
+  const Text& name = pod.spec->scheduler_name;
+  const auto found = std::find_if(frameworks_.begin(), frameworks_.end(),
+                                  [&name](const Named& each) { return each.scheduler_name == name; });
+  return found == frameworks_.end() ? nullptr : found->framework.get();
 }
 
 // schedule_one.go skipPodSchedule.
-bool Scheduler::skips(const Pod& pod) {
+bool Scheduler::skips(const Pod& pod, const Framework* framework) {
   if (pod.metadata.deleting) {
     host_.record_event(
         pod, {"Warning", "FailedScheduling", "Scheduling", "skip schedule deleting pod: " + pod.metadata.key()});
     return true;
   }
-  return cache_.is_assumed(pod.uid()) || framework_of(pod) == nullptr || !host_.may_try(pod);
+  return cache_.is_assumed(pod.uid()) || framework == nullptr || !host_.may_try(pod);
 }
 
 Explanation Scheduler::explain(const Pod& pod, const std::string& excluded_uid, const ExplainOptions& options) {
@@ -112,11 +118,12 @@ Scheduler::Attempt Scheduler::schedule_one() {
   Attempt attempt;
   attempt.popped = true;
   queued->began_us = clock_.now_us();
-  if (skips(*queued->pod)) {
+  const Framework* framework = framework_of(*queued->pod);
+  if (skips(*queued->pod, framework)) {
     if (queued->pod->metadata.deleting) let_go(*queued->pod);
     queue_.done(queued->pod->uid());
   } else {
-    attempt.binding = try_pod(std::move(*queued));
+    attempt.binding = try_pod(*framework, std::move(*queued));
   }
   return attempt;
 }
@@ -132,8 +139,7 @@ void Scheduler::let_go(const Pod& pod) {
 }
 
 // schedule_one.go schedulingCycle, and the part of bindingCycle that cannot wait.
-std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
-  const Framework& framework = *framework_of(*queued.pod);
+std::unique_ptr<BindingCycle> Scheduler::try_pod(const Framework& framework, QueuedPod&& queued) {
   cache_.update_snapshot(snapshot_);
   auto state = std::make_unique<CycleState>();
   state->sampled = cycles_++ % kSampledCycles == 0;

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/api/pod.h"
 #include "core/cache/cache.h"
@@ -33,6 +34,7 @@
 #include "core/scheduler/reservation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "core/status.h"
+#include "core/text.h"
 
 namespace berth {
 
@@ -151,9 +153,9 @@ class Scheduler final : public Handle {
   };
   static Failure rejected_on_node(const Status& status);
   bool prepare_snapshot();
-  bool skips(const Pod& pod);
+  bool skips(const Pod& pod, const Framework* framework);
   void let_go(const Pod& pod);
-  std::unique_ptr<BindingCycle> try_pod(QueuedPod queued);
+  std::unique_ptr<BindingCycle> try_pod(const Framework& framework, QueuedPod&& queued);
   std::unique_ptr<BindingCycle> reserve_and_permit(std::unique_ptr<BindingCycle> cycle,
                                                    const std::map<std::string, Millis>& waits);
   Status permit(BindingCycle& cycle, std::map<std::string, Millis>& waits);
@@ -174,7 +176,11 @@ class Scheduler final : public Handle {
   Snapshot snapshot_;
   std::int64_t structure_seen_ = 0;        // Cache::structure() at the last prepare_ahead()
   std::optional<std::int64_t> preparing_;  // the same at the first prepare() since the last attempt
-  std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;  // by scheduler name
+  struct Named {
+    Text scheduler_name;
+    std::unique_ptr<Framework> framework;
+  };
+  std::vector<Named> frameworks_;  // few
   Queue queue_;
   EventHandlers handlers_;
   NodeSearch search_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "core/api/node.h"
 #include "core/api/pod.h"
@@ -26,6 +28,31 @@ TEST(Cache, CountsAnAssumedPodAtOnce) {
   EXPECT_TRUE(cache.is_assumed("uid-p"));
   EXPECT_EQ(cache.node_of("uid-p"), "n1");
   EXPECT_EQ(cache.assumed_count(), 1u);
+}
+
+TEST(Cache, CountsForEachPodWhatItsOwnSpecAsks) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  constexpr int kWorkloads = 50;  // more than the cache remembers
+  std::vector<Pod> of_workload;
+  for (int i = 1; i <= kWorkloads; ++i) {
+    of_workload.push_back(make_pod("p", resources({{"cpu", std::to_string(i)}})));
+  }
+  for (int replica = 0; replica < 3; ++replica) {
+    for (int i = 1; i <= kWorkloads; ++i) {
+      Pod pod = of_workload[static_cast<std::size_t>(i) - 1];  // they share its spec
+      pod.metadata.uid = std::to_string(i) + "-" + std::to_string(replica);
+      if (replica == 2) pod.spec.edit().containers.edit().front().requests = resources({{"cpu", "100"}});
+      const std::int64_t before = cpu_on(cache, "n1");
+      ASSERT_TRUE(cache.assume(share(pod), "n1").is_success());
+      EXPECT_EQ(cpu_on(cache, "n1") - before, 1000 * (replica == 2 ? 100 : i));
+    }
+  }
+  for (int i = 1; i <= kWorkloads; ++i) {
+    const std::int64_t before = cpu_on(cache, "n1");
+    cache.remove(std::to_string(i) + "-0");
+    EXPECT_EQ(before - cpu_on(cache, "n1"), 1000 * i);
+  }
 }
 
 TEST(Cache, RefusesToAssumeAKnownPod) {
