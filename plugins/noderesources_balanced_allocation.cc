@@ -50,12 +50,27 @@ double deviation_of(std::size_t resources, FillAt fill_at) {
   return std::sqrt(squares / count);
 }
 
+// The same of two resources that the node has.
+double deviation_of_two(const std::array<FillColumns::OfNode, 2>& fill) {
+  const auto share_of_offered = [](const FillColumns::OfNode& of) {
+    const double share = of.requested / of.capacity;
+    return share < 1 ? share : 1;
+  };
+  return std::abs((share_of_offered(fill[0]) - share_of_offered(fill[1])) / 2);
+}
+
 // Truncated to an integer this is the score.
 double evenness(double deviation) { return (1 - deviation) * static_cast<double>(ScorePlugin::kMaxScore); }
 
 BERTH_VECTORIZED void score_balance(const FillColumns& columns, std::int32_t* scores) {
-  const auto score_one = [](const auto& fill, const auto&) {
-    return static_cast<std::int32_t>(evenness(deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; })));
+  const auto score_one = [](const auto& fill, const auto&, auto offered) {
+    double deviation = 0;
+    if constexpr (offered) {
+      deviation = deviation_of_two(fill);
+    } else {
+      deviation = deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; });
+    }
+    return static_cast<std::int32_t>(evenness(deviation));
   };
   columns.score_rows(score_one, scores);
 }

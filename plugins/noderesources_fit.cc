@@ -24,10 +24,8 @@ struct AskedForFit final : StateEntry {
 };
 
 // An amount too large to be exact as a double exceeds what any node has left.
-BERTH_VECTORIZED void reject_short(double asked, const NodeColumns::OfResource& column, std::size_t rows,
+BERTH_VECTORIZED void reject_short(double asked, const double* allocatable, const double* requested, std::size_t rows,
                                    std::uint8_t* rejects) {
-  const double* allocatable = column.allocatable.data();
-  const double* requested = column.requested.data();
   for (std::size_t row = 0; row < rows; ++row) {  // without branches, to be vectorised
     const std::uint8_t is_short = asked > allocatable[row] - requested[row] ? 1 : 0;
     rejects[row] |= is_short;
@@ -151,9 +149,11 @@ bool NodeResourcesFit::filter_rows(CycleState& state, const Pod&, const Snapshot
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     if (amounts[i] > 0 && snapshot.columns().of(name_of(i)).inexact != 0) return false;
   }
-  reject_full(rows.full().data(), rows.size(), rejects);
+  reject_full(rows.full(), rows.size(), rejects);
   for (std::size_t i = 0; i < amounts.size(); ++i) {
-    if (amounts[i] > 0) reject_short(static_cast<double>(amounts[i]), rows.of(name_of(i)), rows.size(), rejects);
+    if (amounts[i] <= 0) continue;
+    const Rows::OfResource of = rows.of(name_of(i));
+    reject_short(static_cast<double>(amounts[i]), of.allocatable, of.requested, rows.size(), rejects);
   }
   return true;
 }

@@ -94,7 +94,18 @@ template <std::size_t N>
 using Fills = std::array<FillColumns::OfNode, N>;
 
 template <std::size_t N, class Part>
-std::int32_t mean_share(const Fills<N>& fill, const std::array<double, N>& weights, Part part) {
+std::int32_t mean_share(const Fills<N>& fill, const std::array<double, N>& weights, Part part, std::true_type) {
+  double sum = 0;
+  double of = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    sum += vector_share(part(fill[i]), fill[i]) * weights[i];
+    of += weights[i];
+  }
+  return static_cast<std::int32_t>(floor_of(sum * (1 / of), sum, of));
+}
+
+template <std::size_t N, class Part>
+std::int32_t mean_share(const Fills<N>& fill, const std::array<double, N>& weights, Part part, std::false_type) {
   double sum = 0;
   double of = 0;
   for (std::size_t i = 0; i < N; ++i) {
@@ -121,18 +132,20 @@ std::int32_t mean_interpolated(const Fills<N>& fill, const std::array<double, N>
 }
 
 BERTH_VECTORIZED void score_least(const FillColumns& columns, std::int32_t* scores) {
-  columns.score_rows([](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); },
-                     scores);
+  columns.score_rows(
+      [](const auto& fill, const auto& weights, auto offered) { return mean_share(fill, weights, part_left, offered); },
+      scores);
 }
 
 BERTH_VECTORIZED void score_most(const FillColumns& columns, std::int32_t* scores) {
-  columns.score_rows([](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); },
-                     scores);
+  columns.score_rows(
+      [](const auto& fill, const auto& weights, auto offered) { return mean_share(fill, weights, part_used, offered); },
+      scores);
 }
 
 BERTH_VECTORIZED void score_by_line(const Line& line, const FillColumns& columns, std::int32_t* scores) {
-  columns.score_rows([&line](const auto& fill, const auto& weights) { return mean_interpolated(fill, weights, line); },
-                     scores);
+  columns.score_rows(
+      [&line](const auto& fill, const auto& weights, auto) { return mean_interpolated(fill, weights, line); }, scores);
 }
 
 bool contain_same(const std::vector<Container>& a, const std::vector<Container>& b) {
@@ -187,13 +200,13 @@ void FillColumns::add(const Rows& rows, const ScoredResource& resource, std::int
     twice->weight += static_cast<double>(resource.weight);
     return;
   }
-  const NodeColumns::OfResource& column = rows.of(name);
-  const auto& used = with_defaults ? column.requested_for_scoring : column.requested;
+  const Rows::OfResource column = rows.of(name);
   exact_ = exact_ && column.inexact == 0 && NodeColumns::is_exact(asked);
+  offered_ = offered_ && column.without == 0;
   sources_[number_++] = {name,
-                         column.allocatable.data(),
-                         used.data(),
-                         column.reciprocal.data(),
+                         column.allocatable,
+                         with_defaults ? column.requested_for_scoring : column.requested,
+                         column.reciprocal,
                          static_cast<double>(asked),
                          static_cast<double>(resource.weight)};
 }

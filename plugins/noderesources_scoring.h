@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/cache/cache.h"
@@ -64,14 +65,15 @@ class FillColumns {
               bool with_defaults);
   // False if a resource that counts has no column, or one with inexact amounts.
   bool are_exact() const { return exact_; }
-  // Calls score_one(fill, weights) for each row, with arrays that have one element per resource. Without branches in
-  // score_one the compiler vectorises the loop.
+  // Calls score_one(fill, weights, offered) for each row, with arrays that have one element per resource. Without
+  // branches in score_one the compiler vectorises the loop. `offered` is a constant, true where every node has the
+  // resources: only with two of them, which is the default.
   template <class ScoreOne>
   void score_rows(ScoreOne score_one, std::int32_t* scores) const {
     switch (number_) {
       case 0: return score_each<0>(score_one, scores);
       case 1: return score_each<1>(score_one, scores);
-      case 2: return score_each<2>(score_one, scores);
+      case 2: return offered_ ? score_each<2, true>(score_one, scores) : score_each<2>(score_one, scores);
       default: return score_each<NodeColumns::kResources>(score_one, scores);
     }
   }
@@ -86,7 +88,7 @@ class FillColumns {
     double weight = 0;
   };
   using Sources = std::array<Source, NodeColumns::kResources>;
-  template <std::size_t N, class ScoreOne>
+  template <std::size_t N, bool kOffered = false, class ScoreOne>
   void score_each(ScoreOne score_one, std::int32_t* scores) const {
     const Sources sources = sources_;
     std::array<double, N> weights{};
@@ -98,7 +100,7 @@ class FillColumns {
         const Source& source = sources[i];
         fill[i] = {source.allocatable[row], source.used[row] + source.asked, source.reciprocal[row]};
       }
-      scores[row] = score_one(fill, weights);
+      scores[row] = score_one(fill, weights, std::bool_constant<kOffered>());
     }
   }
   void add(const Rows& rows, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
@@ -107,6 +109,7 @@ class FillColumns {
   std::size_t number_ = 0;
   std::size_t rows_;
   bool exact_ = true;
+  bool offered_ = true;  // by every node
 };
 
 // 0..100. `asked`: requests_by_resource().

@@ -20,6 +20,10 @@ std::size_t inexact_of(const NodeInfo& node, std::size_t resource) {
   return exact ? 0 : 1;
 }
 
+std::size_t without_of(const NodeInfo& node, std::size_t resource) {
+  return column_amount(node.allocatable, resource) == 0 ? 1 : 0;
+}
+
 }  // namespace
 
 NodeColumns::NodeColumns(const Nodes& nodes) {
@@ -72,6 +76,7 @@ void NodeColumns::add_last(const NodeInfo& node) {
 void NodeColumns::take_last(const NodeInfo& node) {
   for (std::size_t resource = 0; resource < kResources; ++resource) {
     resources_[resource].inexact -= inexact_of(node, resource);
+    resources_[resource].without -= without_of(node, resource);
   }
   mark(size() - 1, nullptr);
   resize(size() - 1);
@@ -86,7 +91,10 @@ void NodeColumns::set_amounts(std::size_t index, const NodeInfo* before, const N
     column.requested_for_scoring[index] = static_cast<double>(column_amount(node.requested_for_scoring, resource));
     column.reciprocal[index] = column.allocatable[index] == 0 ? 0 : 1 / column.allocatable[index];
     column.inexact += inexact_of(node, resource);
-    if (before != nullptr) column.inexact -= inexact_of(*before, resource);
+    column.without += without_of(node, resource);
+    if (before == nullptr) continue;
+    column.inexact -= inexact_of(*before, resource);
+    column.without -= without_of(*before, resource);
   }
   full_[index] = node.pods_and_charges() + 1 > node.allocatable.allowed_pods ? 1 : 0;
 }

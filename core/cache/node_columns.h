@@ -32,6 +32,7 @@ class NodeColumns {
     Amounts requested_for_scoring;
     Amounts reciprocal;       // of allocatable; 0 where that is 0
     std::size_t inexact = 0;  // nodes with an amount that is not exact
+    std::size_t without = 0;  // nodes that offer nothing of it
   };
 
   // What few nodes' objects have.

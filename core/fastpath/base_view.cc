@@ -202,36 +202,43 @@ bool BaseView::regroup(const Snapshot& snapshot) {
 bool BaseView::catch_up(const Snapshot& snapshot) {
   ViewScratch& scratch = common_.scratch;
   const std::size_t nodes = snapshot.nodes().size();
-  const auto indices = snapshot.changed().since(changes_made_);
   const auto objects = snapshot.object_changes().since(object_changes_made_);
   if (ranks_.size() != nodes) {
     ranks_.resize(nodes);
     if (tells_why_) rejected_.resize(nodes);
   }
   if (scratch.has_other_object.size() < nodes) scratch.has_other_object.resize(nodes);
-  if (objects.empty()) return judge_changed(indices, snapshot);  // to judge a node twice does no harm
   const auto note_objects = [&](std::uint8_t differs) {
     for (const auto& each : objects) {
       if (each.index < nodes) scratch.has_other_object[each.index] = differs;
     }
   };
   note_objects(1);
-  scratch.changed.clear();
-  std::copy_if(indices.begin(), indices.end(), std::back_inserter(scratch.changed),
-               [nodes](Ranks::Index index) { return index < nodes; });
-  const bool judged = judge_changed(scratch.changed, snapshot);
+  scratch.any_other_object = !objects.empty();
+  const bool judged = judge_changed(snapshot);
+  scratch.any_other_object = false;
   note_objects(0);
   return judged;
 }
 
-// Judges these nodes again, and those that plugins follow.
-bool BaseView::judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot) {
+// Judges the nodes that changed again, and those that plugins follow.
+bool BaseView::judge_changed(const Snapshot& snapshot) {
   if (!domains_.follow(snapshot)) return regroup(snapshot);
-  ranks_.prefetch(indices);
-  if (common_.scratch.tracked.empty()) return judge(Rows::at(snapshot, indices, common_.scratch.copies), snapshot);
+  const std::size_t nodes = snapshot.nodes().size();
+  const auto indices = snapshot.changed().since(changes_made_);
+  const auto objects = snapshot.object_changes().since(object_changes_made_);
+  const bool has_all = std::none_of(objects.begin(), objects.end(),
+                                    [](const auto& each) { return each.kind == Snapshot::ObjectChange::Kind::went; });
+  if (has_all && common_.scratch.tracked.empty()) {
+    ranks_.prefetch(indices);
+    return judge(common_.changed.since(snapshot, changes_made_), snapshot);
+  }
   std::vector<Ranks::Index>& all = common_.scratch.changed;
-  if (indices.data() != all.data()) all.assign(indices.begin(), indices.end());
+  all.clear();
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(all),
+               [nodes](Ranks::Index index) { return index < nodes; });
   for (const std::size_t index : common_.scratch.tracked) all.push_back(static_cast<Ranks::Index>(index));
+  ranks_.prefetch(all);
   return judge(Rows::at(snapshot, all, common_.scratch.copies), snapshot);
 }
 

@@ -20,6 +20,7 @@
 #include "core/fastpath/ranks.h"
 #include "core/fastpath/undeclared.h"
 #include "core/fastpath/view_scratch.h"
+#include "core/framework/changed_rows.h"
 #include "core/framework/framework.h"
 #include "core/framework/node_statuses.h"
 
@@ -32,7 +33,8 @@ class BaseView {
     const Framework& framework;
     ObjectAnswers& answers;
     ViewScratch& scratch;
-    std::size_t& bytes;  // of memory, about, of all of them
+    ChangedRows& changed;  // of the snapshot that all of them follow
+    std::size_t& bytes;    // of memory, about, of all of them
   };
   // What the class of pods is, or one of those that share the view.
   struct Of {
@@ -98,7 +100,7 @@ class BaseView {
   bool follow_object_answers(const Snapshot& snapshot);
   bool note_shape();
   bool catch_up(const Snapshot& snapshot);
-  bool judge_changed(std::span<const Ranks::Index> indices, const Snapshot& snapshot);
+  bool judge_changed(const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
   bool judge(const Rows& rows, const Snapshot& snapshot);
   bool rank(const Rows& rows, const Snapshot& snapshot);

@@ -177,12 +177,18 @@ bool BaseView::place_rows(const Rows& rows, const Snapshot& snapshot) {
     // count.
     const std::uint8_t* const other_objects = common_.scratch.has_other_object.data();
     const auto keeps = [&](Ranks::Index index) {
-      if (one_group_) return true;
       return groups_by_object_ && other_objects[index] == 0 && !has_traits(index);
     };
-    ranks_.rescore(rows.indices(), common_.scratch.ranks, keeps, common_.scratch.other_rows);
-    for (const std::size_t row : common_.scratch.other_rows) {
+    std::vector<std::size_t>& others = common_.scratch.other_rows;
+    const bool all_keep = groups_by_object_ && !common_.scratch.any_other_object && sums_ == nullptr;
+    if (one_group_ || all_keep) {
+      ranks_.rescore(rows.indices(), common_.scratch.ranks, [](Ranks::Index) { return true; }, others);
+    } else {
+      ranks_.rescore(rows.indices(), common_.scratch.ranks, keeps, others);
+    }
+    for (const std::size_t row : others) {
       const auto index = static_cast<Ranks::Index>(rows[row]);
+      if (!rows.is_last(row)) continue;
       if (rejects[row] != 0) {
         ranks_.take(index);
         continue;

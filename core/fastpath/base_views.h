@@ -14,7 +14,7 @@ class BaseViews {
  public:
   // `bytes`: of all base views is added to it. What is given outlives this and the views.
   BaseViews(const Framework& framework, ViewScratch& scratch, std::size_t& bytes)
-      : answers_(framework), common_{framework, answers_, scratch, bytes} {}
+      : answers_(framework), common_{framework, answers_, scratch, changed_, bytes} {}
   BaseViews(const BaseViews&) = delete;
   BaseViews& operator=(const BaseViews&) = delete;
 
@@ -23,6 +23,7 @@ class BaseViews {
 
  private:
   ObjectAnswers answers_;
+  ChangedRows changed_;
   BaseView::Common common_;
   std::unordered_multimap<std::size_t, std::weak_ptr<BaseView>> shared_;  // by hash
   std::size_t most_ = 64;                                                 // then those that nobody uses are dropped

@@ -107,10 +107,16 @@ void Ranks::drop(Number number) {
 void Ranks::make_blocks(Number number) {
   Group& group = groups_[number];
   group.few.clear();
-  group.blocks.assign(divide(size_), {-1, kStale});
-  group.blocks_of_blocks.assign(divide(group.blocks.size()), {-1, kStale});
-  group.known = false;
-  group.stale = static_cast<std::uint32_t>(group.blocks.size());
+  group.blocks.resize(divide(size_));
+  group.blocks_of_blocks.resize(divide(group.blocks.size()));
+  group.make_stale();
+}
+
+void Ranks::Group::make_stale() {
+  std::fill(blocks.begin(), blocks.end(), Block());
+  std::fill(blocks_of_blocks.begin(), blocks_of_blocks.end(), Block());
+  known = false;
+  stale = static_cast<std::uint32_t>(blocks.size());
 }
 
 void Ranks::put(Index index, Number number, Score score) {

@@ -61,12 +61,7 @@ class Ranks {
   void rescore(std::span<const Index> indices, std::span<const Score> scores, Stays stays,
                std::vector<std::size_t>& others) {
     others.clear();
-    if (has_words()) {
-      for (std::size_t i = 0; i < indices.size(); ++i) {
-        if (!rescore_word(indices[i], scores[i], stays)) others.push_back(i);
-      }
-      return;
-    }
+    if (has_words()) return rescore_words(indices, scores, stays, others);
     if (used_.size() == 1 && !groups_[only_group()].blocks.empty()) {
       return rescore_blocks(groups_[only_group()], indices, scores, stays, others);
     }
@@ -86,6 +81,7 @@ class Ranks {
     } else {
       for (const Index index : indices) __builtin_prefetch(&scores_[index]);
     }
+    asm volatile("");  // otherwise GCC finds that the function has no effect, and drops the calls
   }
   bool contains(Index index) const { return has_words() ? words_[index] != kNoWord : scores_[index] >= 0; }
   // Only for nodes that are contained.
@@ -126,6 +122,26 @@ class Ranks {
     std::vector<Index> few;     // while there are no blocks
     std::vector<Block> blocks;  // empty: none
     std::vector<Block> blocks_of_blocks;
+
+    void make_stale();  // all blocks
+    // The block that the node is in; there are blocks.
+    void make_stale(Index index) {
+      Block& block = blocks[index / kSide];
+      if (block.nodes == kStale) return;  // and so is the block of blocks
+      block.nodes = kStale;
+      ++stale;
+      blocks_of_blocks[index / kSide / kSide].nodes = kStale;
+    }
+    void note_score(Score before, Score after) {
+      if (!known) return;
+      if (before == best.score && before >= 0) --best.nodes;
+      if (after > best.score) {
+        best = {after, 1};
+      } else if (after == best.score && after >= 0) {
+        ++best.nodes;
+      }
+      known = best.nodes > 0;
+    }
   };
   // A group's number and a score.
   using Word = std::uint32_t;
@@ -138,26 +154,13 @@ class Ranks {
   // The node's score in the group; -1: it is not in it.
   void note_change(Group& group, Index index, Score before, Score after) {
     if (!group.blocks.empty()) {
-      Block& block = group.blocks[index / kSide];
-      if (block.nodes != kStale) {  // otherwise the block of blocks is stale too
-        block.nodes = kStale;
-        ++group.stale;
-        group.blocks_of_blocks[index / kSide / kSide].nodes = kStale;
-      }
+      group.make_stale(index);
       if (!has_words()) {  // the one group: a draw follows, which looks at what is stale
         group.known = false;
         return;
       }
     }
-    if (!group.known) return;
-    Best& best = group.best;
-    if (before == best.score && before >= 0) --best.nodes;
-    if (after > best.score) {
-      best = {after, 1};
-    } else if (after == best.score && after >= 0) {
-      ++best.nodes;
-    }
-    group.known = best.nodes > 0;
+    group.note_score(before, after);
   }
   template <class Stays>
   bool rescore_one(Index index, Score score, Stays stays) {
@@ -167,10 +170,11 @@ class Ranks {
     note_change(groups_[only_group()], index, std::exchange(had, score), score);
     return true;
   }
-  // Of the one group. The loop keeps what it needs in registers: a class that waited for many others runs it most.
+  // Of the one group. The loops keep what they need in registers: a class that waited for many others runs them most.
   template <class Stays>
   void rescore_blocks(Group& group, std::span<const Index> indices, std::span<const Score> scores, Stays stays,
                       std::vector<std::size_t>& others) {
+    if (indices.size() >= 2 * group.blocks.size()) return rescore_all_blocks(group, indices, scores, stays, others);
     Score* const kept = scores_.data();
     Block* const blocks = group.blocks.data();
     Block* const blocks_of_blocks = group.blocks_of_blocks.data();
@@ -190,16 +194,43 @@ class Ranks {
     }
     group.stale += stale;
   }
+  // The same where next to no block would stay as it is.
   template <class Stays>
-  bool rescore_word(Index index, Score score, Stays stays) {
-    Word& had = words_[index];
-    if (had == kNoWord || score < 0) return had == kNoWord && score < 0;
-    if (!stays(index)) return false;
-    const Number number = had >> kScoreBits;
-    const auto before = static_cast<Score>(had & kMostScore);
-    had = word_of(number, score);
-    if (before != score) note_change(groups_[number], index, before, score);
-    return true;
+  void rescore_all_blocks(Group& group, std::span<const Index> indices, std::span<const Score> scores, Stays stays,
+                          std::vector<std::size_t>& others) {
+    group.make_stale();
+    Score* const kept = scores_.data();
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const Index index = indices[i];
+      const Score score = scores[i];
+      if ((kept[index] | score) < 0 || !stays(index)) {
+        if (kept[index] != score || score >= 0) others.push_back(i);
+        continue;
+      }
+      kept[index] = score;
+    }
+  }
+  template <class Stays>
+  void rescore_words(std::span<const Index> indices, std::span<const Score> scores, Stays stays,
+                     std::vector<std::size_t>& others) {
+    Word* const words = words_.data();
+    Group* const groups = groups_.data();
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const Index index = indices[i];
+      const Score score = scores[i];
+      const Word had = words[index];
+      if (had == kNoWord || score < 0 || !stays(index)) {
+        if (had != kNoWord || score >= 0) others.push_back(i);
+        continue;
+      }
+      const auto before = static_cast<Score>(had & kMostScore);
+      if (before == score) continue;
+      const Number number = had >> kScoreBits;
+      words[index] = word_of(number, score);
+      Group& group = groups[number];
+      if (!group.blocks.empty()) group.make_stale(index);
+      group.note_score(before, score);
+    }
   }
   void make_blocks(Number number);
   void drop(Number number);

@@ -19,6 +19,13 @@ BERTH_VECTORIZED std::size_t count_asked(const std::uint32_t* words, std::size_t
   return found;
 }
 
+// The same of one group.
+BERTH_VECTORIZED std::size_t count_equal_words(const std::uint32_t* words, std::size_t count, std::uint32_t asked) {
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < count; ++i) found += words[i] == asked ? 1 : 0;
+  return found;
+}
+
 // The following add 1, or what a block has, to each count where the score is that of the best nodes.
 BERTH_VECTORIZED void count_words(const std::uint32_t* words, std::size_t count, std::uint32_t best,
                                   std::uint32_t* counts) {
@@ -79,9 +86,20 @@ Ranks::Index RanksDraw::nth_by_scan(std::size_t n, Ranks::Index start) {
   asked.assign(no_group + std::size_t{1}, Ranks::kNoWord);
   asked[no_group] = 0;  // which no node has that is in no group
   for (const Ranks::Number number : groups_) asked[number] = Ranks::word_of(number, ranks_.best_of(number).score);
+  // A comparison with each of a few groups is faster than to look up the group of each node.
+  const auto count = [&](std::size_t first, std::size_t last) {
+    if (groups_.size() > kFewGroups) return count_asked(&words[first], last - first, asked.data(), no_group);
+    std::size_t found = 0;
+    for (const Ranks::Number number : groups_) found += count_equal_words(&words[first], last - first, asked[number]);
+    return found;
+  };
   for (std::size_t first = start;;) {
-    const std::size_t last = std::min(first + Ranks::kSide, words.size());
-    const std::size_t found = count_asked(&words[first], last - first, asked.data(), no_group);
+    std::size_t last = std::min(first + kScanned, words.size());
+    std::size_t found = count(first, last);
+    if (n < found && last - first > Ranks::kSide) {
+      last = first + Ranks::kSide;
+      found = count(first, last);
+    }
     for (std::size_t index = first; n < found; ++index) {
       const Ranks::Number number = std::min(words[index] >> Ranks::kScoreBits, no_group);
       if (asked[number] == words[index] && n-- == 0) return static_cast<Ranks::Index>(index);

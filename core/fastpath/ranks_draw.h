@@ -28,6 +28,8 @@ class RanksDraw {
   Ranks::Index nth(std::size_t n, Ranks::Index start);
 
  private:
+  static constexpr std::size_t kFewGroups = 8;
+  static constexpr std::size_t kScanned = 4 * Ranks::kSide;  // nodes at once
   bool are_stale() const;
   Ranks::Index nth_by_scan(std::size_t n, Ranks::Index start);
   bool are_listed() const;

@@ -30,6 +30,7 @@ struct UpdateScratch {
   static constexpr std::uint32_t kWhole = static_cast<std::uint32_t>(-1);  // the same, when its pods are summed again
   std::vector<const PodKinds::Change*> later_pods;
   std::vector<std::uint8_t> has_other_object;  // of a base view's update: by index, 1 or 0; all 0 between calls
+  bool any_other_object = false;               // likewise
   // By row of a batch; but for `rejects` and `own` there may be more elements than rows:
   Rows::Copies copies;
   std::vector<std::uint8_t> rejects;

@@ -1,34 +1,9 @@
 #include "core/framework/rows.h"
 
+#include "core/framework/changed_rows.h"
+#include "core/framework/copied_rows.h"
+
 namespace berth {
-
-namespace {
-
-void copy(const NodeColumns::OfResource& from, std::span<const std::uint32_t> indices, NodeColumns::OfResource& to) {
-  const std::size_t size = indices.size();
-  // Never smaller: the next rows may be all nodes again, and to grow clears what is written right after.
-  for (auto* each : {&to.allocatable, &to.requested, &to.requested_for_scoring, &to.reciprocal}) {
-    if (each->size() < size) each->resize(size);
-  }
-  to.inexact = from.inexact;
-  const double* const from_allocatable = from.allocatable.data();
-  const double* const from_requested = from.requested.data();
-  const double* const from_for_scoring = from.requested_for_scoring.data();
-  const double* const from_reciprocal = from.reciprocal.data();
-  double* const allocatable = to.allocatable.data();
-  double* const requested = to.requested.data();
-  double* const for_scoring = to.requested_for_scoring.data();
-  double* const reciprocal = to.reciprocal.data();
-  for (std::size_t row = 0; row < size; ++row) {
-    const std::size_t index = indices[row];
-    allocatable[row] = from_allocatable[index];
-    requested[row] = from_requested[index];
-    for_scoring[row] = from_for_scoring[index];
-    reciprocal[row] = from_reciprocal[index];
-  }
-}
-
-}  // namespace
 
 Rows Rows::all(const Snapshot& snapshot) { return {snapshot, nullptr, snapshot.nodes().size(), nullptr}; }
 
@@ -38,28 +13,24 @@ Rows Rows::at(const Snapshot& snapshot, std::span<const std::uint32_t> indices, 
   return {snapshot, indices.data(), indices.size(), &copies};
 }
 
-const NodeColumns::OfResource& Rows::of(NodeColumns::Resource resource) const {
+bool Rows::is_last(std::size_t row) const { return changed_ == nullptr || changed_->is_last(indices_ + row); }
+
+Rows::OfResource Rows::of(NodeColumns::Resource resource) const {
+  if (changed_ != nullptr) return changed_->of(resource, snapshot_, changed_->row_of(indices_));
   const NodeColumns::OfResource& column = snapshot_.columns().of(resource);
-  if (are_all()) return column;
-  if (!copies_->has_resource_[resource]) {
-    copy(column, {indices_, size_}, copies_->resources_[resource]);
-    copies_->has_resource_[resource] = true;
-  }
-  return copies_->resources_[resource];
+  if (copies_ == nullptr) return rows_from(column, 0, column);
+  if (!copies_->has_resource_[resource]) copy_rows(column, {indices_, size_}, copies_->resources_[resource], 0);
+  copies_->has_resource_[resource] = true;
+  return rows_from(copies_->resources_[resource], 0, column);
 }
 
-const std::vector<std::uint8_t>& Rows::full() const {
+const std::uint8_t* Rows::full() const {
+  if (changed_ != nullptr) return changed_->full(snapshot_, changed_->row_of(indices_));
   const std::vector<std::uint8_t>& column = snapshot_.columns().full();
-  if (are_all()) return column;
-  if (!copies_->has_full_) {
-    if (copies_->full_.size() < size_) copies_->full_.resize(size_);
-    const std::uint8_t* const from = column.data();
-    const std::uint32_t* const indices = indices_;
-    std::uint8_t* const full = copies_->full_.data();
-    for (std::size_t row = 0, size = size_; row < size; ++row) full[row] = from[indices[row]];
-    copies_->has_full_ = true;
-  }
-  return copies_->full_;
+  if (copies_ == nullptr) return column.data();
+  if (!copies_->has_full_) copy_rows(column, {indices_, size_}, copies_->full_, 0);
+  copies_->has_full_ = true;
+  return copies_->full_.data();
 }
 
 }  // namespace berth

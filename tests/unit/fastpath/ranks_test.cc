@@ -160,7 +160,7 @@ TEST(Ranks, AnswerAsListsOfAllNodesWhateverChanges) {
 TEST(Ranks, RescoreWhatStaysInItsGroupAndNameTheOthers) {
   Random random(2);
   for (const std::size_t nodes : {3u, 65u, 300u, 5000u}) {
-    for (const std::uint64_t keys : {1u, 7u}) {
+    for (const std::uint64_t keys : {1u, 7u, 20u}) {
       Ranks ranks;
       ranks.reset(nodes);
       Listed listed;

@@ -54,6 +54,26 @@ TEST_F(SharedBases, TheLogOfObjectsForgetsNoMoreThanItHas) {
   }
 }
 
+// Each change is judged with what the node had then or later: the last one decides, also where an earlier one alone
+// took the node out or brought it back.
+TEST_F(SharedBases, ANodeThatChangedTwiceIsJudgedByItsLastState) {
+  for (const bool ends_full : {false, true}) {
+    for (int i = 0; i < 4; ++i) put(i, "a");
+    const Pod waits = make_pod("waits", resources({{"cpu", "1"}}));
+    const Pod other = make_pod("other", resources({{"cpu", "2"}}));
+    alike(waits);
+    const auto fills = share(make_pod("fills-" + std::to_string(ends_full), resources({{"cpu", "3500m"}})));
+    for (int turn = 0; turn < 3; ++turn) {
+      cache.confirm(fills, "node-1");
+      alike(other);
+      if (ends_full && turn == 2) break;
+      cache.remove(fills->uid());
+      alike(other);
+    }
+    alike(waits);
+  }
+}
+
 TEST_F(SharedBases, AKeyThatBecameUniquePerNodeIsOneForNewViewsAsForOldOnes) {
   put(0, "a");
   put(1, "a");
