@@ -34,6 +34,7 @@ class ByteWriter {
 
   const std::string& bytes() const { return bytes_; }
   std::string take() { return std::exchange(bytes_, {}); }
+  void clear() { bytes_.clear(); }
 
  private:
   std::string bytes_;

@@ -100,15 +100,19 @@ bool open_entry(std::string_view entry, std::string& changes) {
   const std::uint8_t form = in.byte();
   std::uint32_t crc = 0;
   for (unsigned shift = 0; shift < 32; shift += 8) crc |= static_cast<std::uint32_t>(in.byte()) << shift;
-  const std::string_view rest = entry.substr(kHeadBytes);
   const bool before_3 = form == kPlainBefore3 || form == kSqueezedBefore3;
-  if (!before_3 && ((form != kPlain && form != kSqueezed) || crc_of(form, rest) != crc)) return false;
-  if (form == kPlain || form == kPlainBefore3) {
-    changes = rest;
-  } else if (!unsqueeze(rest, changes)) {
+  if (!before_3 && ((form != kPlain && form != kSqueezed) || crc_of(form, entry.substr(kHeadBytes)) != crc)) {
     return false;
   }
-  return !before_3 || crc_of(changes) == crc;
+  return reopen_entry(entry, changes) && (!before_3 || crc_of(changes) == crc);
+}
+
+bool reopen_entry(std::string_view entry, std::string& changes) {
+  const auto form = static_cast<std::uint8_t>(entry.front());
+  const std::string_view rest = entry.substr(kHeadBytes);
+  if (form == kSqueezed || form == kSqueezedBefore3) return unsqueeze(rest, changes);
+  changes = rest;
+  return true;
 }
 
 std::optional<std::string> open_entry(std::string_view entry) {

@@ -39,6 +39,8 @@ std::string seal_entry(std::string_view changes);
 std::optional<std::string> open_entry(std::string_view entry);
 // The same into a buffer, for who opens many. False: it is damaged.
 bool open_entry(std::string_view entry, std::string& changes);
+// The same where that was true before.
+bool reopen_entry(std::string_view entry, std::string& changes);
 // Calls visit(change) for each change. False if the bytes are damaged.
 bool each_change(std::string_view changes, const std::function<void(const ChangeView&)>& visit);
 

@@ -61,7 +61,7 @@ Status Journal::visit(const Store::Visit& visit) {
   std::string changes;
   for (Sealed& sealed : loaded_) {
     std::uint32_t number = 0;
-    CHECK(open_entry(std::exchange(sealed.entry, {}), changes));
+    CHECK(reopen_entry(std::exchange(sealed.entry, {}), changes));
     each_change(changes, [&](const ChangeView& change) {
       const auto phase = live_.phase_of(sealed.id, number, sealed.records[number]);
       ++number;

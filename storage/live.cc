@@ -12,12 +12,44 @@ namespace {
 constexpr std::size_t kGapsMin = 64 * 1024;  // bytes; less is not worth the copy
 }
 
+// The size of what is held once for many keys.
+std::size_t Live::beginning_of(const ChangeView& change, std::string_view key) {
+  return change.table == Table::object ? key.rfind('/') + 1 : 0;
+}
+
+// False: there is no such record, since none has the key's beginning; with `adds` that is added.
+bool Live::make_id(const ChangeView& change, bool adds) {
+  static_assert(static_cast<std::uint64_t>(Table::queue) < kTables);
+  id_.clear();
+  beginning_ = Beginnings::kNone;
+  ByteReader in(change.id);
+  const std::uint64_t size = in.number();
+  const std::string_view key = size == 0 ? std::string_view() : in.raw(size - 1);
+  const std::size_t beginning = beginning_of(change, key);
+  if (beginning == 0) {
+    id_.number(static_cast<std::uint64_t>(change.table));
+    id_.raw(change.id);
+    return true;
+  }
+  const std::string_view text = key.substr(0, beginning);
+  // Mostly that of the last one.
+  const bool is_last = last_beginning_ != Beginnings::kNone && beginnings_[last_beginning_].text == text;
+  beginning_ = is_last ? last_beginning_ : beginnings_.index_of(text);
+  if (beginning_ == Beginnings::kNone && !adds) return false;
+  if (beginning_ == Beginnings::kNone) beginning_ = beginnings_.add({text, 0});
+  last_beginning_ = beginning_;
+  id_.number(kTables + beginning_);
+  id_.number(key.size() - beginning + 1);
+  id_.raw(key.substr(beginning));
+  return true;
+}
+
 Live::Record Live::find(const ChangeView& change) {
-  id_.assign(1, static_cast<char>(change.table));
-  id_ += change.id;
-  return index_.find(id_, [this](Record record) {
-    const std::size_t behind = records_[record].at % kBlock + 1 + id_.size();
-    return behind <= kBlock && std::memcmp(text_of(record) + 1, id_.data(), id_.size()) == 0;
+  if (!make_id(change, false)) return kNone;
+  const std::string& id = id_.bytes();
+  return index_.find(id, [this, &id](Record record) {
+    const std::size_t behind = records_[record].at % kBlock + 1 + id.size();
+    return behind <= kBlock && std::memcmp(text_of(record) + 1, id.data(), id.size()) == 0;
   });
 }
 
@@ -32,20 +64,23 @@ std::uint32_t Live::keep(std::string_view text) {
   return static_cast<std::uint32_t>(at);
 }
 
-// Adds a record with id id_.
-Live::Record Live::add() {
+// The one that find() has just not found.
+Live::Record Live::add(const ChangeView& change) {
+  if (id_.bytes().empty()) make_id(change, true);
+  if (beginning_ != Beginnings::kNone) ++beginnings_[beginning_].records;
   const Record record = records_.take();
-  records_[record].at = keep(id_);
-  index_.insert(id_, record);
+  records_[record].at = keep(id_.bytes());
+  index_.insert(id_.bytes(), record);
   return record;
 }
 
-// `record` has id id_.
+// The one that find() has just found.
 void Live::forget(Record record) {
   live_bytes_ -= records_[record].bytes;
-  index_.erase(id_, [record](Record other) { return other == record; });
-  gaps_ += 1 + id_.size();
+  index_.erase(id_.bytes(), [record](Record other) { return other == record; });
+  gaps_ += 1 + id_.bytes().size();
   records_.give_back(record);
+  if (beginning_ != Beginnings::kNone && --beginnings_[beginning_].records == 0) beginnings_.erase(beginning_);
   if (gaps_ >= kGapsMin && gaps_ * 2 >= keys_end_) close_gaps();
 }
 
@@ -58,7 +93,10 @@ void Live::close_gaps() {
     if (location.bytes == 0) continue;
     const char* const kept = before[location.at / kBlock].get() + location.at % kBlock;
     const std::string_view rest(kept + 1, kBlock - location.at % kBlock - 1);
-    location.at = keep(rest.substr(0, 1 + ByteReader(rest.substr(1)).id_bytes().size()));  // table and key
+    ByteReader in(rest);
+    in.number();  // table or beginning
+    in.id_bytes();
+    location.at = keep(rest.substr(0, rest.size() - in.left()));
     *text_of(record) = *kept;
   }
 }
@@ -76,7 +114,7 @@ Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeVi
     }
     return kNone;
   }
-  if (record == kNone) record = add();
+  if (record == kNone) record = add(change);
   Location& location = records_[record];
   live_bytes_ += change.bytes - location.bytes;
   if (change.op == Op::begin) *text_of(record) = static_cast<char>(change.phase);

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "core/key_index.h"
+#include "core/keyed_pool.h"
 #include "core/slot_pool.h"
+#include "core/text.h"
 #include "storage/entry.h"
 
 namespace berth {
@@ -45,8 +47,19 @@ class Live {
     std::uint32_t bytes = 0;   // 0: no record
     std::uint32_t at = 0;      // in keys_: of the record's phase, a byte; its id follows
   };
+  // What the keys of many objects begin with, "<kind>/<namespace>/".
+  struct Beginning {
+    Text text;
+    std::uint32_t records = 0;  // that have it
+  };
+  struct TextOf {
+    const Text& operator()(const Beginning& beginning) const { return beginning.text; }
+  };
+  using Beginnings = KeyedPool<Beginning, TextOf>;
+  static std::size_t beginning_of(const ChangeView& change, std::string_view key);
+  bool make_id(const ChangeView& change, bool adds);
   Record find(const ChangeView& change);
-  Record add();
+  Record add(const ChangeView& change);
   void forget(Record record);
   void close_gaps();
   char* text_of(Record record) const {
@@ -55,9 +68,13 @@ class Live {
   }
   std::uint32_t keep(std::string_view text);
 
-  // Of the change that find() last looked up: the table's number as a byte, then the key as ByteWriter::id() writes it.
-  // No id is the beginning of another.
-  std::string id_;
+  Beginnings beginnings_;
+  // Of the change that make_id() was last called for: its table, or kTables and more for a beginning by its number;
+  // then the rest of the key as ByteWriter::id() writes it. No id is the beginning of another.
+  static constexpr std::uint64_t kTables = 16;
+  ByteWriter id_;
+  Beginnings::Index beginning_ = Beginnings::kNone;  // of that id
+  Beginnings::Index last_beginning_ = Beginnings::kNone;
   // All phases and ids, one after the other, with gaps; in blocks, since a start would copy them again and again.
   static constexpr std::size_t kBlock = 16 * 1024;
   static_assert(kBlock > kKeyMax + 16, "each has to fit");

@@ -71,10 +71,47 @@ void copy(char* to, const char* from, std::size_t count, bool has_room) {
   }
 }
 
+// Expands groups of not too many bytes, as most are, far from the ends of what is read and written, where more may be
+// copied than is meant. Stops at the first that is none of these, or looks damaged; `left` and `at` are then behind the
+// last one.
+void expand_short_groups(std::string_view& left, char* to, std::size_t& at, std::size_t size) {
+  constexpr std::size_t kPlainMost = 2 * kStep, kRepeatedMost = 15 + 127;
+  constexpr std::size_t kReads = 3 + kPlainMost + 3, kWrites = kPlainMost + kRepeatedMost + kLeast + kStep;
+  while (left.size() >= kReads && size - at >= kWrites) {
+    const auto* const in = reinterpret_cast<const std::uint8_t*>(left.data());
+    const std::uint8_t* next = in + 1;
+    std::size_t plain = in[0] >> 4;
+    std::size_t repeated = in[0] & 15;
+    if (plain == 15) plain += *next++;
+    if (repeated == 15) repeated += *next++;
+    if (plain > kPlainMost || repeated > kRepeatedMost) return;
+    const std::uint8_t* const literals = next;
+    next += plain;
+    std::size_t distance = *next++;
+    if (distance >= 0x80) {
+      distance = (distance & 0x7f) | static_cast<std::size_t>(*next++) << 7;
+      if (distance >= 0x80 << 7) {
+        if (*next >= 0x80) return;
+        distance = (distance & 0x3fff) | static_cast<std::size_t>(*next++) << 14;
+      }
+    }
+    if (distance < kStep || distance > at + plain) return;
+    std::memcpy(to + at, literals, kPlainMost);
+    at += plain;
+    for (std::size_t done = 0; done < repeated + kLeast; done += kStep) {
+      std::memcpy(to + at + done, to + at + done - distance, kStep);
+    }
+    at += repeated + kLeast;
+    left.remove_prefix(static_cast<std::size_t>(next - in));
+  }
+}
+
 // Writes exactly `size` bytes to `to`. False if the input is damaged or gives another number of bytes.
-bool expand(ByteReader in, char* to, std::size_t size) {
+bool expand(std::string_view left, char* to, std::size_t size) {
   std::size_t at = 0;
   while (true) {
+    expand_short_groups(left, to, at, size);
+    ByteReader in(left);
     const std::uint8_t head = in.byte();
     std::uint64_t plain = head >> 4;
     if (plain == 15) plain += in.number();
@@ -97,6 +134,7 @@ bool expand(ByteReader in, char* to, std::size_t size) {
       for (std::size_t i = 0; i < length; ++i) to[at + i] = to[from + i];
     }
     at += length;
+    left.remove_prefix(left.size() - in.left());
   }
 }
 
@@ -111,7 +149,7 @@ bool unsqueeze(std::string_view squeezed, std::string& bytes) {
   // Without zero-filling first: a store of 50,000 pods has tens of megabytes. GCC 12's library may pass a larger size
   // than requested.
   bytes.resize_and_overwrite(size, [&](char* to, std::size_t) {
-    is_whole = expand(in, to, size);
+    is_whole = expand(in.raw(in.left()), to, size);
     return is_whole ? size : 0;
   });
   return is_whole;

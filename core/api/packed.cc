@@ -28,7 +28,8 @@ void visit(auto& archive, ObjectMeta& it) {
   auto& [name, name_space, uid, labels, annotations, controller, deleting] = it;
   archive(name, name_space);
   archive.id(uid);
-  archive(labels, annotations, deleting, controller);
+  archive.labels(labels);
+  archive(annotations, deleting, controller);
 }
 void visit(auto& archive, Requirement& it) {
   auto& [key, op, values] = it;
@@ -143,6 +144,7 @@ class Packer {
   explicit Packer(ByteWriter& out) : out_(out) {}
   void operator()(auto&... fields) { (pack(fields), ...); }
   void id(const Text& text) { out_.id(text); }
+  void labels(Shared<Labels>& labels) { pack(labels); }
   // The packed form of a part; empty if it equals a default-constructed one.
   template <class T>
   static std::string part(const Shared<T>& shared) {
@@ -200,11 +202,22 @@ class Packer {
 
 class Unpacker {
  public:
-  explicit Unpacker(ByteReader& in) : in_(in) {}
+  // `own_labels`: of a node, which have its name. No other one has them, so they are not interned.
+  explicit Unpacker(ByteReader& in, bool own_labels = false) : in_(in), own_labels_(own_labels) {}
   void operator()(auto&... fields) { (unpack(fields), ...); }
   void id(Text& text) {
     ByteReader::UuidText uuid{};
     text = in_.id(uuid);
+  }
+  void labels(Shared<Labels>& labels) {
+    if (!own_labels_) return unpack(labels);
+    const std::string_view packed = in_.text();
+    if (packed.empty()) return labels.clear();
+    ByteReader in(packed);
+    Labels own;
+    Unpacker(in).unpack(own);
+    if (!in.ok() || !in.at_end()) return in_.fail();
+    labels = std::move(own);
   }
 
  private:
@@ -259,13 +272,18 @@ class Unpacker {
   }
 
   ByteReader& in_;
+  bool own_labels_;
 };
 
 // Replaces each part by the interned one.
 class Sharer {
  public:
+  explicit Sharer(bool own_labels) : own_labels_(own_labels) {}
   void operator()(auto&... fields) { (share(fields), ...); }
   void id(const Text&) {}  // unique
+  void labels(Shared<Labels>& labels) {
+    if (!own_labels_ || labels.empty()) share(labels);
+  }
 
  private:
   template <class T>
@@ -282,6 +300,8 @@ class Sharer {
       return true;
     });
   }
+
+  bool own_labels_;
 };
 
 template <class T>
@@ -300,7 +320,7 @@ template <class T>
 bool unpack(std::string_view packed, std::uint64_t form, T& object) {
   ByteReader in(packed);
   if (in.number() != form) return false;
-  Unpacker unpacker(in);
+  Unpacker unpacker(in, std::is_same_v<T, Node>);
   visit(unpacker, object);
   return in.ok() && in.at_end();
 }
@@ -308,11 +328,11 @@ bool unpack(std::string_view packed, std::uint64_t form, T& object) {
 }  // namespace
 
 void share_parts(Pod& pod) {
-  Sharer sharer;
+  Sharer sharer(false);
   visit(sharer, pod);
 }
 void share_parts(Node& node) {
-  Sharer sharer;
+  Sharer sharer(true);
   visit(sharer, node);
 }
 

@@ -61,7 +61,7 @@ NodeInfo& Cache::touch(Index index) {
 Cache::Index Cache::entry_of(std::string_view node) {
   if (const Index known = find_node(node); known != kNone) return known;
   const Index index = entries_.take();
-  entries_[index].name = node;
+  entries_[index].name = Text::common(node);
   entries_[index].info = std::make_shared<NodeInfo>();
   nodes_.insert(node, index);
   link_newest(index);
@@ -100,7 +100,7 @@ void Cache::set_node(std::shared_ptr<const Node> node) {
     auto zone = std::find_if(zones_.begin(), zones_.end(), [&name](const Zone& each) { return each.name == name; });
     if (zone == zones_.end()) zone = zones_.insert(zone, {name, {}});
     zone->nodes.push_back(index);
-    entries_[index].zone = std::move(name);
+    entries_[index].zone = Text::common(name);
   }
   note_images(info.node.get(), node.get());
   info.images_version = -1;  // the names may be in another order
@@ -196,7 +196,7 @@ void Cache::place_pod(PodPtr pod, std::string_view node, bool assumed) {
 Status Cache::assume(PodPtr pod, const std::string& node) {
   if (const Index index = find_pod(pod->uid()); index != kNone) {
     return Status::error("pod " + pod->metadata.key() + " is already counted on node " +
-                         entries_[placed_[index].node].name);
+                         std::string(entries_[placed_[index].node].name));
   }
   place_pod(std::move(pod), node, true);
   return Status::ok();

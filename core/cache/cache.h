@@ -28,6 +28,7 @@
 #include "core/key_index.h"
 #include "core/slot_pool.h"
 #include "core/status.h"
+#include "core/text.h"
 
 namespace berth {
 
@@ -174,10 +175,10 @@ class Cache {
   void take_images(NodeInfo& info) const;
   // A node, in the list of all nodes by generation: a snapshot reads those that are newer than it.
   struct Entry {
-    std::string name;  // empty: free
+    Text name;  // empty: free
     std::shared_ptr<NodeInfo> info;
     Index older = kNone, newer = kNone;  // in entries_
-    std::string zone;                    // of a node
+    Text zone;                           // of a node
   };
   NodeInfo& touch(Index index);           // copies when shared with a snapshot, bumps generation
   Index entry_of(std::string_view node);  // creates

@@ -94,7 +94,7 @@ Result<Row> unpack_row(std::string_view packed, bool makes) {
   row.epoch.counter = in.number();
   row.node = Text::common(in.text());
   row.incarnation = Text::common(in.id(uuid));
-  row.promise_ms = in.integer();
+  const Millis promise_ms = in.integer();
   std::vector<BoundVolume> volumes;
   const std::uint64_t count = in.number();
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
@@ -109,7 +109,8 @@ Result<Row> unpack_row(std::string_view packed, bool makes) {
     return Status::error("incarnation: must be 1 to 128 letters, digits, '.', '_' or '-'");
   if (!is_valid_name(row.node)) return Status::error("node: must be a name: lower-case letters, digits, '.' and '-'");
   if (row.pod.empty()) return Status::error("pod: must not be empty");
-  if (row.promise_ms < 0 || row.promise_ms > kYearMs) return Status::error("promise: must be at most one year");
+  if (promise_ms < 0 || promise_ms > kYearMs) return Status::error("promise: must be at most one year");
+  row.promise_ms = promise_ms;
   return row;
 }
 

@@ -26,7 +26,7 @@
 
 namespace berth {
 
-enum class Phase { none = 0, prebind = 1, bind = 2, bound = 3, release = 4 };
+enum class Phase : std::uint8_t { none = 0, prebind = 1, bind = 2, bound = 3, release = 4 };
 
 enum class RowEvent {
   begin,      // the pod was placed: write the row
@@ -50,9 +50,9 @@ struct Row {
   Epoch epoch;
   Text node;
   Text incarnation;
-  Millis promise_ms = 0;
+  Millis promise_ms : 56 = 0;  // at most a year
+  Phase phase : 8 = Phase::none;
   BoundVolumes volumes;
-  Phase phase = Phase::none;
 };
 
 // A placement that was given up in prebind and still counts against the node (P6).

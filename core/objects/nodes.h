@@ -43,14 +43,14 @@ struct DeviceNode {
   bool facts_current = false;  // facts are of this incarnation
   bool reachable = false;
   bool asks_for_answers = false;  // as said by the facts' protocol, if these are current: kAsksForAnswers
-  std::string boot_id;
+  Text boot_id;
   TermLead term_lead;
-  std::string taken_over;     // which other gateway it obeyed within the last hour, for people
+  Text taken_over;            // which other gateway it obeyed within the last hour, for people
   std::uint64_t session = 0;  // presence: an older one never wins
   std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
-  Manifest facts;        // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
-  std::string refusals;  // of the last state: what it has refused under another id it may take now (D6); empty: unsaid
-  Millis compared = 0;   // when find_due() named it last, or saw it first; 0: it has not
+  Manifest facts;       // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
+  Text refusals;        // of the last state: what it has refused under another id it may take now (D6); empty: unsaid
+  Millis compared = 0;  // when find_due() named it last, or saw it first; 0: it has not
   Millis heartbeat_ms = 5000;        // as the device promised
   Holds holds;                       // the gateway's own taints
   std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts

@@ -28,6 +28,6 @@ struct Binding {
  private:
   std::unique_ptr<BindingCycle> cycle_;
 };
-static_assert(sizeof(void*) < 8 || sizeof(Binding) <= 72);
+static_assert(sizeof(void*) < 8 || sizeof(Binding) <= 64);
 
 }  // namespace berth

@@ -11,7 +11,7 @@ void NodeNews::tell(const std::string& node, const char* type, const char* reaso
 
 void NodeNews::note(const std::string& node, const DeviceNode& device) {
   if (device.node == nullptr) return;  // known by configuration only
-  const auto [at, is_first] = seen_.try_emplace(node);
+  const auto [at, is_first] = seen_.try_emplace(Text::common(node));
   Seen& seen = at->second;
   if (is_first) {
     tell(node, "Normal", "RegisteredNode", "Node " + node + " event: Registered Node " + node + " in Controller", true);
@@ -39,7 +39,9 @@ void NodeNews::note(const std::string& node, const DeviceNode& device) {
 }
 
 void NodeNews::note_gone(const std::string& node) {
-  if (seen_.erase(node) == 0) return;
+  const auto seen = seen_.find(node);
+  if (seen == seen_.end()) return;
+  seen_.erase(seen);
   tell(node, "Normal", "RemovingNode", "Node " + node + " event: Removing Node " + node + " from Controller", false);
 }
 

@@ -16,7 +16,7 @@ class NodeNews {
   explicit NodeNews(EventRecorder& events) : events_(events) {}
 
   // At a start: the store knows the node, and nothing of that is news.
-  void restore(const std::string& node) { seen_.try_emplace(node); }
+  void restore(const std::string& node) { seen_.try_emplace(Text::common(node)); }
   // Something of the node may have changed.
   void note(const std::string& node, const DeviceNode& device);
   // It was forgotten.
@@ -24,7 +24,7 @@ class NodeNews {
 
  private:
   struct Seen {
-    std::string boot_id;     // empty: not heard yet
+    Text boot_id;            // empty: not heard yet
     bool was_ready = false;  // since the start of this gateway, or told to be
     bool ready = false;
     bool closed = false;
@@ -33,7 +33,7 @@ class NodeNews {
   void tell(const std::string& node, const char* type, const char* reason, std::string message, bool by_device);
 
   EventRecorder& events_;
-  std::map<std::string, Seen> seen_;
+  std::map<Text, Seen, std::less<>> seen_;  // by name
 };
 
 }  // namespace berth

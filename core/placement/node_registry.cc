@@ -310,7 +310,8 @@ void NodeRegistry::retry_refused_volumes() {
 void NodeRegistry::recover(const std::string& node) {
   news_.restore(node);
   refresh(node);
-  if (context_.nodes.find(node)->facts.text().contains("\"volumes\"")) volumes_refused_.insert(node);
+  // None was refused that it does not offer.
+  if (context_.nodes.find(node)->facts.text().contains("\"volumes\":[{")) volumes_refused_.insert(node);
 }
 
 void NodeRegistry::compare(const std::string& node) {

@@ -44,9 +44,7 @@ void Recovery::forget_promises() {
 void Recovery::recover() {
   if (context_.identity->rolled_back) forget_promises();
   parts_.volumes.restore();
-  std::vector<std::string> names;
-  for (const auto& [name, device] : context_.nodes.all()) names.push_back(name);
-  for (const std::string& node : names) parts_.nodes.recover(node);
+  for (const auto& [name, device] : context_.nodes.all()) parts_.nodes.recover(name);
   for (const std::string& node : context_.objects.keys(Kind::node)) {
     if (!is_retired(*context_.identity, context_.nodes, node)) context_.nodes.expect(node);
   }

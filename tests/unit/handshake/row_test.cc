@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/bytes.h"
+
 namespace berth {
 namespace {
 
@@ -224,6 +226,33 @@ TEST(Row, ReadsTheFormOfAnEarlierVersion) {
   EXPECT_EQ(row->epoch, (Epoch{7, 9}));
   EXPECT_EQ(row->phase, Phase::bound);
   EXPECT_EQ(row->volumes, (std::vector<BoundVolume>{{"a/b", "v", "/p"}}));
+}
+
+// Kept in fewer bits than it is read with.
+TEST(Row, APromiseIsAtMostAYearHoweverLargeTheStoredNumber) {
+  const auto stored = [](std::int64_t promise_ms) {
+    ByteWriter out;
+    out.byte(1);
+    out.id("u1");
+    out.text("default/web");
+    out.number(7);
+    out.number(9);
+    out.text("n1");
+    out.id("inc");
+    out.integer(promise_ms);
+    out.number(0);  // volumes
+    return out.take();
+  };
+  constexpr std::int64_t kYear = 365ll * 24 * 3'600 * 1'000;
+  for (const std::int64_t promise_ms : {std::int64_t{0}, std::int64_t{60'000}, kYear}) {
+    const Result<Row> row = decode_row(stored(promise_ms), 1);
+    ASSERT_TRUE(row) << row.error().message();
+    EXPECT_EQ(row->promise_ms, promise_ms);
+    EXPECT_EQ(row->phase, Phase::prebind);
+  }
+  for (const std::int64_t promise_ms : {std::int64_t{-1}, 2 * kYear, (std::int64_t{1} << 56) + 60'000}) {
+    EXPECT_FALSE(decode_row(stored(promise_ms), 1)) << promise_ms;
+  }
 }
 
 TEST(Row, TruncatedIsAnError) {

@@ -40,6 +40,26 @@ TEST(Squeeze, ReturnsTheBytesItWasGiven) {
   EXPECT_LT(squeeze(std::string(100'000, 'x')).size(), 20u);
 }
 
+// Short and long groups in turn, near the ends and far from them: where more may be copied than is meant.
+TEST(Squeeze, RestoresRepetitionsOfEachDistanceAndLengthAtEachPlace) {
+  Random random(3);
+  const auto unlike = [&random](std::size_t size) {
+    std::string bytes;
+    while (bytes.size() < size) bytes.push_back(static_cast<char>(random.below(256)));
+    return bytes;
+  };
+  for (std::size_t distance = 1; distance <= 300; distance += distance < 40 ? 1 : 37) {
+    for (std::size_t length = 4; length <= 40; ++length) {
+      for (const std::size_t before : {0u, 1u, 13u, 14u, 15u, 16u, 40u}) {
+        std::string bytes = unlike(before + distance);
+        for (std::size_t i = 0; i < length; ++i) bytes.push_back(bytes[bytes.size() - distance]);
+        bytes += unlike(random.below(60));
+        ASSERT_EQ(unsqueeze(squeeze(bytes)), bytes) << distance << " " << length << " " << before;
+      }
+    }
+  }
+}
+
 TEST(Squeeze, RejectsForeignBytes) {
   Random random(2);
   for (int i = 0; i < rounds(20'000); ++i) {
@@ -209,6 +229,47 @@ TEST(Live, KeepsEachKeyWhileOthersAreAddedAndErased) {
     EXPECT_EQ(live.phase_of(kEntry, held.first, change), held.second) << key;
     EXPECT_EQ(live.phase_of(kEntry, held.first + 1, change), std::nullopt) << key;
     EXPECT_EQ(live.phase_of(kEntry + 1, held.first, change), std::nullopt) << key;
+  }
+}
+
+// What keys of objects begin with is held once, for as long as any record has it.
+TEST(Live, KeepsObjectsOfEachNamespaceWhileNamespacesComeAndGo) {
+  Live live;
+  std::map<std::pair<Table, std::string>, std::uint32_t> want;  // the number of the change that holds it
+  Random random(12);
+  ByteWriter bytes;
+  const auto change_in = [&bytes](Table table, Op op, const std::string& key) {
+    bytes.take();
+    write_change(bytes, op, table, key, "value", 0);
+    ChangeView change;
+    each_change(bytes.bytes(), [&change](const ChangeView& each) { change = each; });
+    return change;
+  };
+  const std::string uid = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+  std::uint32_t number = 0;
+  for (int wave = 0; wave < 12; ++wave) {
+    for (int i = 0; i < 4'000; ++i, ++number) {
+      // Each wave mostly has namespaces of its own.
+      const std::string space = "ns-" + std::to_string((random.below(5) == 0 ? 0 : wave) * 300 + random.below(300));
+      const std::string name = random.below(9) == 0 ? uid : "web-" + std::to_string(random.below(6));
+      std::string key = (random.below(2) == 0 ? "pods/" : "services/") + space + "/" + name;
+      if (random.below(20) == 0) key = random.below(2) == 0 ? uid : "bare";
+      const Table table = random.below(8) == 0 ? Table::release : Table::object;
+      const Op op = random.below(2) == 0 ? Op::erase : Op::put;
+      live.note(1, number, change_in(table, op, key));
+      if (op == Op::erase) want.erase({table, key});
+      if (op == Op::put) want[{table, key}] = number;
+    }
+    ASSERT_EQ(live.live_changes(), want.size());
+    for (const auto& [key, held] : want) {
+      ASSERT_TRUE(live.phase_of(1, held, change_in(key.first, Op::put, key.second))) << key.second;
+      ASSERT_FALSE(live.phase_of(1, held, change_in(key.first, Op::put, key.second + "0"))) << key.second;
+    }
+    if (wave % 3 != 2) continue;
+    for (const auto& [key, held] : want) live.note(1, number, change_in(key.first, Op::erase, key.second));
+    want.clear();
+    ASSERT_EQ(live.live_changes(), 0u);
+    ASSERT_EQ(live.live_bytes(), 0u);
   }
 }
 
