@@ -10,7 +10,6 @@ void copy(const NodeColumns::OfResource& from, std::span<const std::uint32_t> in
   for (auto* each : {&to.allocatable, &to.requested, &to.requested_for_scoring, &to.reciprocal}) {
     if (each->size() < size) each->resize(size);
   }
-  to.inexact = from.inexact;
   const double* const from_allocatable = from.allocatable.data();
   const double* const from_requested = from.requested.data();
   const double* const from_for_scoring = from.requested_for_scoring.data();
@@ -42,10 +41,30 @@ const NodeColumns::OfResource& Rows::of(NodeColumns::Resource resource) const {
   const NodeColumns::OfResource& column = snapshot_.columns().of(resource);
   if (are_all()) return column;
   if (!copies_->has_resource_[resource]) {
-    copy(column, {indices_, size_}, copies_->resources_[resource]);
+    if (are_few()) {
+      copy_few(resource);
+    } else {
+      copy(column, {indices_, size_}, copies_->resources_[resource]);
+    }
+    copies_->resources_[resource].inexact = column.inexact;
     copies_->has_resource_[resource] = true;
   }
   return copies_->resources_[resource];
+}
+
+// Of a node that has just changed the state is at hand, and each column would be another line of memory.
+void Rows::copy_few(NodeColumns::Resource resource) const {
+  NodeColumns::OfResource& to = copies_->resources_[resource];
+  for (auto* each : {&to.allocatable, &to.requested, &to.requested_for_scoring, &to.reciprocal}) {
+    if (each->size() < size_) each->resize(size_);
+  }
+  for (std::size_t row = 0; row < size_; ++row) {
+    const NodeColumns::RowAmounts amounts = NodeColumns::amounts_of(*snapshot_.nodes()[indices_[row]], resource);
+    to.allocatable[row] = amounts.allocatable;
+    to.requested[row] = amounts.requested;
+    to.requested_for_scoring[row] = amounts.requested_for_scoring;
+    to.reciprocal[row] = amounts.reciprocal;
+  }
 }
 
 const std::vector<std::uint8_t>& Rows::full() const {

@@ -41,6 +41,8 @@ class Rows {
  private:
   Rows(const Snapshot& snapshot, const std::uint32_t* indices, std::size_t size, Copies* copies)
       : snapshot_(snapshot), indices_(indices), size_(size), copies_(copies) {}
+  bool are_few() const { return size_ <= 2; }
+  void copy_few(NodeColumns::Resource resource) const;
   const Snapshot& snapshot_;
   const std::uint32_t* indices_;
   std::size_t size_;
