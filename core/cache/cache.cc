@@ -6,6 +6,7 @@
 #include "core/api/node.h"
 #include "core/api/pod.h"
 #include "core/check.h"
+#include "core/prefetch.h"
 
 namespace berth {
 
@@ -51,41 +52,32 @@ NodeInfo& Cache::touch(Index index) {
   }
   entry.info->generation = ++generation_;
   entry.info->images_taken = false;
-  if (index != newest_) {
-    unlink(index);
-    link_newest(index);
-  }
+  constexpr std::size_t kFewest = 64, kMost = 4096;
+  touched_.add(index, std::clamp(entries_.size(), kFewest, kMost));
   return *entry.info;
 }
 
 Cache::Index Cache::entry_of(std::string_view node) {
+  if (expected_ != kNone && entries_[expected_].name == node) return expected_;
   if (const Index known = find_node(node); known != kNone) return known;
   const Index index = entries_.take();
   entries_[index].name = Text::common(node);
   entries_[index].info = std::make_shared<NodeInfo>();
+  entries_[index].info->number = index;
   nodes_.insert(node, index);
-  link_newest(index);
   return index;
 }
 
-void Cache::link_newest(Index index) {
-  entries_[index].older = newest_;
-  if (newest_ != kNone) entries_[newest_].newer = index;
-  newest_ = index;
-}
-
-void Cache::unlink(Index index) {
-  Entry& entry = entries_[index];
-  if (entry.older != kNone) entries_[entry.older].newer = entry.newer;
-  (entry.newer != kNone ? entries_[entry.newer].older : newest_) = entry.older;
-  entry.older = kNone;
-  entry.newer = kNone;
+void Cache::expect(const NodeInfo& node) {
+  if (node.number >= entries_.size()) return;
+  expected_ = node.number;
+  prefetch(entries_[expected_]);
 }
 
 void Cache::drop_if_empty(Index index) {
   const NodeInfo& info = *entries_[index].info;
   if (info.node != nullptr || !info.pods.empty() || !info.charges.empty()) return;
-  unlink(index);
+  if (expected_ == index) expected_ = kNone;
   nodes_.erase(entries_[index].name, [index](Index other) { return other == index; });
   entries_.give_back(index);
 }

@@ -56,6 +56,9 @@ class Snapshot {
   bool has_images() const { return has_images_; }
   // The index in nodes(); nodes().size(): no such node.
   std::size_t index_of(std::string_view node) const;
+  // The state of nodes()[index] is read soon: in two steps, since one has to be there to find the other.
+  void prefetch_place(std::size_t index) const { __builtin_prefetch(&nodes_[index]); }
+  void prefetch_state(std::size_t index) const;
   // Three logs of what changed, the oldest first; each keeps the last changes_kept(). They start again from nothing
   // when the nodes are numbered afresh. A reader that is behind by more than half of the nodes does better to read all
   // of them: to follow a change costs about twice what it costs to read a node among all.
@@ -152,6 +155,8 @@ class Cache {
   bool prepare(Snapshot& snapshot, const Snapshot::Needs& needs, std::size_t most) const;
   // Another number: nodes came or went, or changed their zone.
   std::int64_t structure() const { return structure_; }
+  // The next pod will probably be placed on the node with this state: has it at hand.
+  void expect(const NodeInfo& node);
   // For invariant checks and status.
   const NodeInfo* find(std::string_view node) const;
   std::size_t node_count() const;
@@ -173,17 +178,13 @@ class Cache {
   void take_from(const Placed& placed, std::string_view uid);
   void note_images(const Node* before, const Node* after);
   void take_images(NodeInfo& info) const;
-  // A node, in the list of all nodes by generation: a snapshot reads those that are newer than it.
   struct Entry {
     Text name;  // empty: free
     std::shared_ptr<NodeInfo> info;
-    Index older = kNone, newer = kNone;  // in entries_
-    Text zone;                           // of a node
+    Text zone;  // of a node
   };
   NodeInfo& touch(Index index);           // copies when shared with a snapshot, bumps generation
   Index entry_of(std::string_view node);  // creates
-  void link_newest(Index index);
-  void unlink(Index index);
   void drop_if_empty(Index index);
   void leave_zone(Index index);
   std::vector<Index> order() const;
@@ -191,6 +192,9 @@ class Cache {
   bool may_loosen(const Snapshot& snapshot) const;
   void loosen(Snapshot& snapshot) const;
   void take_changes(Snapshot& snapshot) const;
+  void take_change(Snapshot& snapshot, Index index) const;
+  void prefetch_changes(const Snapshot& snapshot, std::span<const Index> changes) const;
+  std::vector<Index> newer_than(std::int64_t generation) const;
   void keep_spare(std::shared_ptr<const NodeInfo> state) const;
   void note_structure(const std::string& node, Index number);
 
@@ -198,7 +202,9 @@ class Cache {
   KeyIndex pods_;   // by uid: indices in placed_
   SlotPool<Entry> entries_;
   SlotPool<Placed> placed_;
-  Index newest_ = kNone;
+  // The entries that were touched last, one for each generation: a snapshot reads those that are newer than it.
+  Recent<Index> touched_;
+  Index expected_ = kNone;  // in entries_: which is probably asked for next
   struct Zone {
     std::string name;
     std::vector<Index> nodes;  // in the order of addition

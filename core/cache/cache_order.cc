@@ -1,7 +1,10 @@
 // The order of nodes in a snapshot, and how a snapshot is brought up to date with the cache.
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/cache/cache.h"
+#include "core/prefetch.h"
 
 namespace berth {
 
@@ -106,24 +109,66 @@ bool Cache::prepare(Snapshot& snapshot, const Snapshot::Needs& needs, std::size_
   return true;
 }
 
-void Cache::take_changes(Snapshot& snapshot) const {
-  // Those newer than the snapshot, from the oldest of them on.
-  Index first = kNone;
-  for (Index index = newest_; index != kNone; index = entries_[index].older) {
-    if (entries_[index].info->generation <= snapshot.generation_) break;
-    first = index;
+void Cache::take_change(Snapshot& snapshot, Index index) const {
+  const Entry& entry = entries_[index];
+  if (entry.info->node == nullptr) return;
+  const std::size_t at = snapshot.index_by_number_[index];
+  std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
+  take_images(*entry.info);
+  if (node == entry.info) return;
+  if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
+  std::shared_ptr<const NodeInfo> dropped =
+      snapshot.note(at, std::exchange(node, entry.info), Snapshot::ObjectChange::Kind::replaced);
+  if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
+}
+
+// Of changes to come the later ones, each in three steps, as one has to be there to find the next.
+void Cache::prefetch_changes(const Snapshot& snapshot, std::span<const Index> changes) const {
+  constexpr std::size_t kStep = 4;
+  const auto place_of = [&snapshot](Index index) {
+    return index < snapshot.index_by_number_.size() ? snapshot.index_by_number_[index] : Snapshot::kNoIndex;
+  };
+  if (changes.size() > 3 * kStep) {
+    const Index index = changes[3 * kStep];
+    berth::prefetch(entries_[index]);
+    if (index < snapshot.index_by_number_.size()) __builtin_prefetch(&snapshot.index_by_number_[index]);
   }
-  for (Index index = first; index != kNone; index = entries_[index].newer) {
-    const Entry& entry = entries_[index];
-    if (entry.info->node == nullptr) continue;
-    const std::size_t at = snapshot.index_by_number_[index];
-    std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
-    take_images(*entry.info);
-    if (node == entry.info) continue;
-    if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
-    std::shared_ptr<const NodeInfo> dropped =
-        snapshot.note(at, std::exchange(node, entry.info), Snapshot::ObjectChange::Kind::replaced);
-    if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
+  if (changes.size() > 2 * kStep) {
+    const Index index = changes[2 * kStep];
+    if (entries_[index].info != nullptr) berth::prefetch(*entries_[index].info);
+    if (const std::size_t at = place_of(index); at != Snapshot::kNoIndex) snapshot.prefetch_place(at);
+  }
+  if (changes.size() > kStep) {
+    const std::size_t at = place_of(changes[kStep]);
+    if (at != Snapshot::kNoIndex) snapshot.prefetch_state(at);
+  }
+}
+
+// The oldest first.
+std::vector<Cache::Index> Cache::newer_than(std::int64_t generation) const {
+  std::vector<Index> found;
+  for (Index index = 0; index < entries_.size(); ++index) {
+    if (entries_[index].info != nullptr && entries_[index].info->generation > generation) found.push_back(index);
+  }
+  std::sort(found.begin(), found.end(),
+            [this](Index a, Index b) { return entries_[a].info->generation < entries_[b].info->generation; });
+  return found;
+}
+
+void Cache::take_changes(Snapshot& snapshot) const {
+  if (touched_.reaches(snapshot.generation_)) {
+    std::int64_t generation = snapshot.generation_;
+    const std::span<const Index> touched = touched_.since(snapshot.generation_);
+    for (std::size_t i = 0; i < touched.size(); ++i) {
+      const Index index = touched[i];
+      prefetch_changes(snapshot, touched.subspan(i));
+      const Entry& entry = entries_[index];
+      // Touched again later, or gone.
+      if (++generation != (entry.info == nullptr ? -1 : entry.info->generation)) continue;
+      take_change(snapshot, index);
+    }
+  } else {
+    for (const Index index : newer_than(snapshot.generation_)) take_change(snapshot, index);
   }
   snapshot.has_images_ = !images_.empty();
   snapshot.pods_with_affinity_ = pods_with_affinity_;

@@ -1,6 +1,7 @@
 #include "core/cache/node_columns.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/api/node.h"
 
@@ -86,17 +87,52 @@ void NodeColumns::take_last(const NodeInfo& node) {
 void NodeColumns::set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node) {
   for (std::size_t resource = 0; resource < kResources; ++resource) {
     OfResource& column = resources_[resource];
-    column.allocatable[index] = static_cast<double>(column_amount(node.allocatable, resource));
-    column.requested[index] = static_cast<double>(column_amount(node.requested, resource));
-    column.requested_for_scoring[index] = static_cast<double>(column_amount(node.requested_for_scoring, resource));
-    column.reciprocal[index] = column.allocatable[index] == 0 ? 0 : 1 / column.allocatable[index];
+    const RowAmounts amounts = amounts_of(node, resource);
+    column.allocatable[index] = amounts.allocatable;
+    column.requested[index] = amounts.requested;
+    column.requested_for_scoring[index] = amounts.requested_for_scoring;
+    column.reciprocal[index] = amounts.reciprocal;
     column.inexact += inexact_of(node, resource);
     column.without += without_of(node, resource);
     if (before == nullptr) continue;
     column.inexact -= inexact_of(*before, resource);
     column.without -= without_of(*before, resource);
   }
-  full_[index] = node.pods_and_charges() + 1 > node.allocatable.allowed_pods ? 1 : 0;
+  full_[index] = is_full(node);
+}
+
+NodeColumns::RowAmounts NodeColumns::amounts_of(const NodeInfo& node, std::size_t resource) {
+  const auto allocatable = static_cast<double>(column_amount(node.allocatable, resource));
+  return {allocatable, static_cast<double>(column_amount(node.requested, resource)),
+          static_cast<double>(column_amount(node.requested_for_scoring, resource)),
+          allocatable == 0 ? 0 : 1 / allocatable};
+}
+
+std::uint8_t NodeColumns::is_full(const NodeInfo& node) {
+  return node.pods_and_charges() + 1 > node.allocatable.allowed_pods ? 1 : 0;
+}
+
+// Of the same object. What did not change is not written: each column has another line of memory.
+void NodeColumns::set_requested(std::size_t index, const NodeInfo& before, const NodeInfo& node) {
+  for (std::size_t resource = 0; resource < kResources; ++resource) {
+    const std::int64_t requested = column_amount(node.requested, resource);
+    const std::int64_t for_scoring = column_amount(node.requested_for_scoring, resource);
+    const bool is_other = requested != column_amount(before.requested, resource);
+    const bool is_other_score = for_scoring != column_amount(before.requested_for_scoring, resource);
+    if (!is_other && !is_other_score) continue;
+    OfResource& column = resources_[resource];
+    if (is_other) column.requested[index] = static_cast<double>(requested);
+    if (is_other_score) column.requested_for_scoring[index] = static_cast<double>(for_scoring);
+    column.inexact += inexact_of(node, resource) - inexact_of(before, resource);
+  }
+  if (is_full(node) != is_full(before)) full_[index] = is_full(node);
+}
+
+void NodeColumns::prefetch(std::size_t index) const {
+  for (const OfResource& column : {std::cref(resources_[milli_cpu]), std::cref(resources_[memory])}) {
+    __builtin_prefetch(&column.requested[index], 1);
+    __builtin_prefetch(&column.requested_for_scoring[index], 1);
+  }
 }
 
 void NodeColumns::count(Label& label, std::uint32_t number, std::int32_t nodes) {
@@ -121,8 +157,8 @@ void NodeColumns::set_label(Label& label, const std::string& key, std::size_t in
 }
 
 void NodeColumns::set(std::size_t index, const NodeInfo& before, const NodeInfo& after) {
+  if (before.node == after.node) return set_requested(index, before, after);
   set_amounts(index, &before, after);
-  if (before.node == after.node) return;
   mark(index, after.node.get());
   for (auto& [key, label] : labels_) {
     if (index < label.built) set_label(label, key, index, *after.node);

@@ -35,6 +35,13 @@ class NodeColumns {
     std::size_t without = 0;  // nodes that offer nothing of it
   };
 
+  // Of one node, as the columns have them.
+  struct RowAmounts {
+    double allocatable = 0, requested = 0, requested_for_scoring = 0, reciprocal = 0;
+  };
+  static RowAmounts amounts_of(const NodeInfo& node, std::size_t resource);
+  static std::uint8_t is_full(const NodeInfo& node);
+
   // What few nodes' objects have.
   struct Marks {
     std::vector<std::uint8_t> nodes;  // by index; 1: it has it
@@ -56,6 +63,8 @@ class NodeColumns {
   explicit NodeColumns(const Nodes& nodes);
   // The node at this index changed.
   void set(std::size_t index, const NodeInfo& before, const NodeInfo& after);
+  // What is requested of this node is about to change.
+  void prefetch(std::size_t index) const;
   // Appends a node; removes the last one.
   void add_last(const NodeInfo& node);
   void take_last(const NodeInfo& node);
@@ -80,6 +89,7 @@ class NodeColumns {
   static constexpr std::size_t kLabels = 64;
   void resize(std::size_t nodes);
   void set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node);
+  void set_requested(std::size_t index, const NodeInfo& before, const NodeInfo& node);
   void mark(std::size_t index, const Node* node);
   Label& begin_label(const std::string& key, std::size_t nodes);
   static void build(Label& label, const std::string& key, const Nodes& nodes, std::size_t end);

@@ -72,6 +72,7 @@ struct NodeInfo {
   Shared<std::vector<ImageState>> images;
   std::int64_t images_version = -1;  // Cache's own: of `images`
   bool images_taken = false;         // the same: `images` are those of this generation
+  std::uint32_t number = 0;          // the same: the node's
 
   const std::string& name() const;
   // What counts against the number of pods that the node takes.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/cache/cache.h"
+#include "core/prefetch.h"
 
 namespace berth {
 
@@ -21,6 +22,12 @@ KeyIndex::Index Snapshot::number_of(std::string_view node) const {
 std::size_t Snapshot::index_of(std::string_view node) const {
   const KeyIndex::Index number = number_of(node);
   return number == KeyIndex::kNone ? nodes_.size() : index_by_number_[number];
+}
+
+void Snapshot::prefetch_state(std::size_t index) const {
+  const NodeInfo& node = *nodes_[index];
+  prefetch(node);
+  if (columns_) columns_->prefetch(index);
 }
 
 NodeColumns& Snapshot::columns() const {

@@ -123,8 +123,10 @@ bool BaseView::take_object_answers(const Snapshot& snapshot) {
   kept->shape = {};
   object_filters_.assign(common_.framework.filters().size(), {});
   object_scores_.assign(common_.framework.scores().size(), {});
+  asked_filters_.clear();
   for (std::size_t place = 0; place < object_filters_.size(); ++place) {
     const auto& entry = common_.framework.filters()[place];
+    if (filters(entry)) asked_filters_.push_back(place);
     if (!filters(entry) || entry.plugin->reads(pod_, Point::filter) != Reads::node_object) continue;
     object_filters_[place].answer = common_.answers.of_filter(place, kept);
   }

@@ -131,6 +131,7 @@ class BaseView {
   PluginBits accepts_all_;  // Filter plugins that accept every node
   Domains domains_;
   std::vector<OfObjects> object_filters_, object_scores_;  // by place in the framework's list
+  std::vector<std::size_t> asked_filters_;                 // places in it of plugins that filters() is true of
   std::int64_t most_own_ = 0;                              // the highest sum of own scores
   std::size_t normalizing_ = 0;                            // plugins whose scores are in the groups' keys
   bool one_group_ = false;                                 // all nodes have the same traits

@@ -85,9 +85,8 @@ bool BaseView::keep_accepted() {
 bool BaseView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
   std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
   rejects.assign(rows.size(), 0);
-  for (std::size_t place = 0; place < common_.framework.filters().size(); ++place) {
+  for (const std::size_t place : asked_filters_) {
     const auto& entry = common_.framework.filters()[place];
-    if (!filters(entry)) continue;
     if (const ObjectAnswer* answer = object_filters_[place].answer.get(); answer != nullptr) {
       if (answer->uniform && answer->same == 0) continue;
       if (rows.are_all() && !answer->uniform) {

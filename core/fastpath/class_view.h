@@ -72,6 +72,7 @@ class ClassView {
     bool settle_on(std::size_t index) override;
     bool score() override;
     bool choose(Random& random, std::optional<std::size_t>& chosen) override;
+    std::optional<std::size_t> likely_next() const override { return likely_next_; }
     bool tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) override;
 
    private:
@@ -96,6 +97,7 @@ class ClassView {
     bool normalizes() const;
     bool score_groups(std::size_t plugin);
     bool score_undeclared();
+    void look_ahead(Random random, std::size_t ties, std::size_t drawn);
     bool choose_with_undeclared(Random& random, std::optional<std::size_t>& chosen);
     std::int64_t& score_at(std::size_t alike, std::size_t plugin) const;
 
@@ -113,6 +115,7 @@ class ClassView {
     std::size_t left_ = 0;  // nodes that all declared plugins accept
     std::size_t unasked_ = 0;
     std::size_t start_ = 0;
+    std::optional<std::size_t> likely_next_;
   };
 
  private:

@@ -164,7 +164,18 @@ bool ClassView::Attempt::choose(Random& random, std::optional<std::size_t>& chos
   }
   const std::size_t drawn = ties == 1 ? 0 : random.below(ties);
   chosen = RanksDraw(ranks, scratch_.best, scratch_.draw).nth(drawn, static_cast<Ranks::Index>(start_));
+  look_ahead(random, ties, drawn);
   return true;
+}
+
+// The next draw is known, for a pod of this class, if the chosen node is not among the best ones any more and the
+// others are: as mostly, while many nodes are alike. Where a fleet fits a processor's caches nothing is gained.
+void ClassView::Attempt::look_ahead(Random random, std::size_t ties, std::size_t drawn) {
+  constexpr std::size_t kManyNodes = 2048;
+  if (ties < 2 || snapshot_.nodes().size() < kManyNodes) return;
+  const std::size_t next = ties == 2 ? 0 : random.below(ties - 1);
+  likely_next_ = RanksDraw(view_.base_->ranks(), scratch_.best, scratch_.draw)
+                     .nth(next < drawn ? next : next + 1, static_cast<Ranks::Index>(start_));
 }
 
 bool ClassView::Attempt::choose_with_undeclared(Random& random, std::optional<std::size_t>& chosen) {

@@ -22,6 +22,15 @@ bool all_same(const std::vector<Container>& a, const std::vector<Container>& b) 
                                 [](const Container& x, const Container& y) { return is_same(x, y); });
 }
 
+bool is_same(const PodSpec& a, const PodSpec& b) {
+  const auto asks = [](const PodSpec& spec) {
+    return std::tie(spec.scheduler_name, spec.never_preempts, spec.requests, spec.overhead, spec.limits,
+                    spec.resource_claims, spec.host_network, spec.needs, spec.topology_spread_constraints,
+                    spec.tolerations);
+  };
+  return asks(a) == asks(b) && all_same(a.containers, b.containers) && all_same(a.init_containers, b.init_containers);
+}
+
 class Hash {
  public:
   Hash& add(std::uint64_t value) {
@@ -112,16 +121,12 @@ std::size_t hash_of_demands(const Pod& pod) {
 
 bool is_same_class(const Pod& a, const Pod& b, bool with_labels) {
   const auto asks = [](const Pod& pod) {
-    return std::tie(pod.metadata.namespace_, pod.metadata.controller_uid, pod.spec->scheduler_name, pod.priority,
-                    pod.spec->never_preempts, pod.node_name, pod.node_selector, pod.spec->requests, pod.spec->overhead,
-                    pod.spec->limits, pod.spec->resource_claims, pod.spec->host_network, pod.spec->needs);
-  };
-  const auto wants = [](const Pod& pod) {
-    return std::tie(pod.affinity, pod.spec->topology_spread_constraints, pod.spec->tolerations);
+    return std::tie(pod.metadata.namespace_, pod.metadata.controller_uid, pod.priority, pod.node_name,
+                    pod.node_selector, pod.affinity);
   };
   if (with_labels && a.metadata.labels != b.metadata.labels) return false;
-  return asks(a) == asks(b) && wants(a) == wants(b) && all_same(a.spec->containers, b.spec->containers) &&
-         all_same(a.spec->init_containers, b.spec->init_containers) && a.volumes.empty() == b.volumes.empty();
+  return asks(a) == asks(b) && a.volumes.empty() == b.volumes.empty() &&
+         (&a.spec.get() == &b.spec.get() || is_same(a.spec.get(), b.spec.get()));
 }
 
 }  // namespace berth

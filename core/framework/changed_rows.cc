@@ -64,7 +64,7 @@ Rows::OfResource ChangedRows::of(NodeColumns::Resource resource, const Snapshot&
   const bool is_special = column.inexact + column.without > 0;
   if (copied.special && !is_special) copied.rows = 0;
   copied.special = is_special;
-  copy_rows(column, std::span(indices_).subspan(copied.rows), resources_[resource], copied.rows);
+  copy_rows(snapshot, resource, std::span(indices_).subspan(copied.rows), resources_[resource], copied.rows);
   copied.rows = indices_.size();
   return rows_from(resources_[resource], first, column);
 }

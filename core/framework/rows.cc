@@ -19,7 +19,8 @@ Rows::OfResource Rows::of(NodeColumns::Resource resource) const {
   if (changed_ != nullptr) return changed_->of(resource, snapshot_, changed_->row_of(indices_));
   const NodeColumns::OfResource& column = snapshot_.columns().of(resource);
   if (copies_ == nullptr) return rows_from(column, 0, column);
-  if (!copies_->has_resource_[resource]) copy_rows(column, {indices_, size_}, copies_->resources_[resource], 0);
+  if (!copies_->has_resource_[resource])
+    copy_rows(snapshot_, resource, {indices_, size_}, copies_->resources_[resource], 0);
   copies_->has_resource_[resource] = true;
   return rows_from(copies_->resources_[resource], 0, column);
 }

@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "core/framework/framework.h"
 #include "core/metrics.h"
+#include "core/prefetch.h"
 
 namespace berth {
 
@@ -155,7 +156,12 @@ std::optional<QueuedPod> Queue::pop() {
   popped->pending_plugins.clear();
   popped->gating_plugin.clear();
   popped->event_sequence = in_flight_.begin(uid);
+  if (const QueueEntry* next = parts_.first()) prefetch(*next);
   return popped;
+}
+
+void Queue::prefetch_next() const {
+  if (const QueueEntry* next = parts_.first()) prefetch(*next->queued.pod);
 }
 
 void Queue::done(std::string_view uid) { in_flight_.end(uid); }

@@ -55,6 +55,58 @@ TEST(Cache, CountsForEachPodWhatItsOwnSpecAsks) {
   }
 }
 
+void expect_current(const Cache& cache, const Snapshot& snapshot) {
+  ASSERT_EQ(snapshot.nodes().size(), cache.node_count());
+  for (const auto& node : snapshot.nodes()) {
+    ASSERT_NE(cache.find(node->name()), nullptr);
+    EXPECT_EQ(node.get(), cache.find(node->name())) << node->name();
+  }
+}
+
+TEST(Cache, ASnapshotSeesEveryChangeHoweverFarItIsBehind) {
+  Cache cache;
+  Random random(5);
+  const auto name = [&random] { return "n" + std::to_string(random.below(30)); };
+  Snapshot often;
+  Snapshot seldom;
+  for (int i = 0; i < 4000; ++i) {
+    if (random.chance(1, 8)) cache.set_node(share(make_node(name(), random.chance(1, 2) ? "4" : "8")));
+    if (random.chance(1, 16)) cache.remove_node(name());
+    const std::string pod = "p" + std::to_string(random.below(50));
+    if (random.chance(1, 2)) {
+      cache.confirm(cpu_pod(pod, "1"), name());
+    } else {
+      cache.remove("uid-" + pod);
+    }
+    if (random.chance(1, 3)) {
+      cache.update_snapshot(often);
+      expect_current(cache, often);
+      often.columns();
+    }
+    if (random.chance(1, 150)) {
+      cache.update_snapshot(seldom);
+      expect_current(cache, seldom);
+    }
+  }
+}
+
+TEST(Cache, PlacesAPodWhereItIsToldWhateverWasExpected) {
+  Cache cache;
+  for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
+  cache.expect(*cache.find("n1"));
+  ASSERT_TRUE(cache.assume(cpu_pod("a", "1"), "n2").is_success());
+  ASSERT_TRUE(cache.assume(cpu_pod("b", "1"), "n1").is_success());
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_EQ(cpu_on(cache, "n2"), 1000);
+  // The node goes; its place is another's then.
+  cache.remove("uid-b");
+  cache.remove_node("n1");
+  cache.set_node(share(make_node("n3")));
+  ASSERT_TRUE(cache.assume(cpu_pod("c", "1"), "n1").is_success());
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_EQ(cpu_on(cache, "n3"), 0);
+}
+
 TEST(Cache, RefusesToAssumeAKnownPod) {
   Cache cache;
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());

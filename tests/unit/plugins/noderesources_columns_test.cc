@@ -87,6 +87,11 @@ class ResourceColumnsTest : public ::testing::Test {
       std::int64_t one = -1;
       ASSERT_TRUE(plugin.score(state, pod, *snapshot.nodes()[i], one).is_success());
       ASSERT_EQ(all[i], one) << args << " " << describe(i);
+      // A row alone is read from the node, several from the columns.
+      const auto index = static_cast<std::uint32_t>(i);
+      std::int32_t alone = -1;
+      ASSERT_TRUE(plugin.score_rows(state, pod, snapshot, Rows::at(snapshot, {&index, 1}, copies), &alone));
+      ASSERT_EQ(all[i], alone) << args << " " << describe(i);
     }
   }
 
@@ -103,6 +108,10 @@ class ResourceColumnsTest : public ::testing::Test {
     ++batches;
     for (std::size_t i = 0; i < all.size(); ++i) {
       ASSERT_EQ(all[i] == 0, plugin.filter(state, pod, *snapshot.nodes()[i]).is_success()) << describe(i);
+      const auto index = static_cast<std::uint32_t>(i);
+      std::uint8_t alone = 0;
+      ASSERT_TRUE(plugin.filter_rows(state, pod, snapshot, Rows::at(snapshot, {&index, 1}, copies), &alone));
+      ASSERT_EQ(all[i], alone) << describe(i);
     }
   }
 
