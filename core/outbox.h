@@ -25,12 +25,16 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  // Sent after this turn's commit, in a message with the topic and options of `envelope` and the highest QoS of all of
-  // its items, unless `still_valid` returns false by then: the rest of the turn may have made the item obsolete.
+  // Sent after this turn's commit, in a message with the topic and options of `envelope` and the highest QoS and expiry
+  // of all of its items, unless `still_valid` returns false by then: the rest of the turn may have made the item
+  // obsolete.
   void send(Message envelope, T item, Condition still_valid = {}) {
     if (batches_.empty()) turn_.after_commit([this] { flush(); });
     Batch& batch = batches_[envelope.topic];
-    if (!batch.items.empty()) envelope.qos = std::max(envelope.qos, batch.envelope.qos);
+    if (!batch.items.empty()) {
+      envelope.qos = std::max(envelope.qos, batch.envelope.qos);
+      envelope.expiry_s = std::max(envelope.expiry_s, batch.envelope.expiry_s);
+    }
     batch.envelope = std::move(envelope);
     batch.items.emplace_back(std::move(item), std::move(still_valid));
   }

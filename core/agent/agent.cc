@@ -62,7 +62,7 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
       sweep_(runtime, turn_, log),
       watch_(config_.marks, clock, timers, turn_),
-      answers_(slots_.state(), watch_, topics_, config_, turn_),
+      answers_(slots_.state(), watch_, topics_, config_, random_, turn_),
       reporter_(slots_.state(), watch_, config_, topics_, clock, timers, turn_),
       statuses_(slots_, reporter_, turn_),
       refused_(runtime, clock, timers, seed ^ kRefusedStream, [this] {
@@ -227,12 +227,16 @@ void Agent::on_message(const Message& message) {
     log_.write(Level::warn, "message on an unexpected topic", {{"topic", message.topic}});
     return;
   }
-  for (const Result<Request>& request : decode_requests(message.payload)) on_request(request);
+  for (Result<Request>& request : decode_requests(message.payload)) on_request(std::move(request));
 }
 
-void Agent::on_request(const Result<Request>& request) {
+void Agent::on_request(Result<Request> request) {
   if (!request) {
     log_.write(Level::warn, "request dropped", {{"why", request.error().message()}});
+    return;
+  }
+  if (!answers_.complete(*request)) {
+    log_.write(Level::debug, "request dropped", {{"why", "what it is about goes by a name of another time"}});
     return;
   }
   if (is_foreign(*request)) {

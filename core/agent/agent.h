@@ -101,7 +101,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void report();  // state, and the status of every slot
 
   // agent_slots.cc: requests and the runtime's notifications
-  void on_request(const Result<Request>& request);
+  void on_request(Result<Request> request);
   // The device was enrolled for another gateway.
   bool is_foreign(const Request& request) const {
     return !config_.gateway.empty() && request.gateway != config_.gateway;

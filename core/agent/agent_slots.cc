@@ -46,7 +46,7 @@ void Agent::carry_out(const Request& request) {
     promises_.end(request.uid);
     statuses_.clear(slots_.forget(request.uid));
   }
-  const ReplyTo reply_to{request.gateway, request.gateway_id, request.epoch};
+  const ReplyTo reply_to{request.gateway, request.gateway_id, request.epoch, request.via};
   if (decision.event) carry_out_event(request, decision);
   if (decision.answer_when_stopped) {
     std::vector<ReplyTo>& releases = slots_.live(request.uid).releases;
@@ -121,9 +121,10 @@ void Agent::carry_out_event(const Request& request, const NodeDecision& decision
       break;
     case SlotEvent::bind:
       promises_.end(tag.uid);
-      turn_.before_commit([this, tag, reply_to = ReplyTo{request.gateway, request.gateway_id, request.epoch}] {
-        launch(tag, reply_to);
-      });
+      turn_.before_commit(
+          [this, tag, reply_to = ReplyTo{request.gateway, request.gateway_id, request.epoch, request.via}] {
+            launch(tag, reply_to);
+          });
       return;  // Bound says it; the first status is the runtime's, which comes at once
     case SlotEvent::release: turn_.after_commit([this, tag] { stop(tag); }); break;
     default: CHECK(false);

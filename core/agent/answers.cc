@@ -6,13 +6,44 @@
 
 namespace berth {
 
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr int kNameDigits = 6;  // some 56 thousand million names
+
+// Never again the same for something else: a late message must mean nothing.
+std::string new_name(Random& random) {
+  std::string name;
+  std::uint64_t bits = random.next();
+  for (int digit = 0; digit < kNameDigits; ++digit, bits /= kDigits.size()) name += kDigits[bits % kDigits.size()];
+  return name;
+}
+
+}  // namespace
+
 Answers::Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const AgentConfig& config,
-                 Turn& turn)
-    : state_(state), topics_(topics), config_(config), outbox_(turn, [&watch](std::vector<Answer> answers) {
+                 Random& random, Turn& turn)
+    : state_(state),
+      topics_(topics),
+      config_(config),
+      random_(random),
+      outbox_(turn, [&watch](std::vector<Answer> answers) {
         // Here, after the commit of what they tell.
         for (Answer& answer : answers) answer.at = watch.at();
         return encode_all(answers);
       }) {}
+
+bool Answers::complete(Request& request) const {
+  if (request.via.empty()) return true;
+  if (!via_.resolve(request)) return false;
+  if (request.type != RequestType::bind) return true;
+  // Two gateway stores may have given the same epoch to different pods.
+  const auto names_it = [&request](const auto& slot) { return slot.second.epoch == request.epoch; };
+  const auto named = std::find_if(state_.slots.begin(), state_.slots.end(), names_it);
+  if (named == state_.slots.end()) return false;
+  request.uid = named->first;
+  return std::none_of(std::next(named), state_.slots.end(), names_it);
+}
 
 void Answers::send(const std::string& gateway, Answer answer) {
   Message message;
@@ -36,6 +67,7 @@ void Answers::send(const ReplyTo& to, AnswerType type, const std::string& uid, c
   answer.gateway_id = to.id;
   answer.uid = uid;
   answer.epoch = to.epoch;
+  answer.via = to.via;
   answer.reason = reason;
   answer.refusals = refusals;
   send(to.gateway, std::move(answer));
@@ -60,6 +92,12 @@ void Answers::send_page(const Request& request, std::vector<std::string> unused,
   if (page.page == 0) {
     page.unused_volumes = std::move(unused);
     page.obeyed_before = state_.obeyed_before;
+    const Via now{via_.name, request.gateway, request.gateway_id, state_.incarnation};
+    if (via_ != now || via_.name.empty()) {
+      via_ = now;
+      via_.name = new_name(random_);
+    }
+    page.answers_to = via_.name;
   }
   send(request.gateway, std::move(page));
 }

@@ -12,7 +12,9 @@
 #include "core/handshake/epoch.h"
 #include "core/handshake/messages.h"
 #include "core/handshake/topics.h"
+#include "core/handshake/via.h"
 #include "core/outbox.h"
+#include "core/random.h"
 #include "core/turn.h"
 
 namespace berth {
@@ -22,13 +24,18 @@ struct ReplyTo {
   std::string gateway;
   GatewayId id;
   Epoch epoch;
+  std::string via = {};  // as in Request
 };
 
 class Answers {
  public:
   // All references must outlive this.
   Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const AgentConfig& config,
-          Turn& turn);
+          Random& random, Turn& turn);
+
+  // N12: fills in what a request leaves out that goes via a name. False: it cannot be told, and so nothing may follow
+  // from the request; it comes again in full.
+  bool complete(Request& request) const;
 
   void begin_session() { has_sent_kept_ = false; }
 
@@ -45,6 +52,8 @@ class Answers {
   const NodeState& state_;
   const Topics& topics_;
   const AgentConfig& config_;
+  Random& random_;
+  Via via_;  // said with the last page 0
   Outbox<Answer> outbox_;
   Listing listing_;
   bool has_sent_kept_ = false;

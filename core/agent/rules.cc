@@ -29,6 +29,7 @@ Answer make_answer(const NodeState& state, const Request& request, AnswerType ty
   answer.gateway_id = request.gateway_id;
   answer.uid = request.uid;
   answer.epoch = request.epoch;
+  answer.via = request.via;
   return answer;
 }
 

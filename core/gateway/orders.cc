@@ -23,22 +23,24 @@ Result<Accepted> Orders::apply_other(Kind kind, const Json& object, const std::s
 }
 
 // A workload that holds the name is what the operator means, and this an update of it (P14).
-Json Orders::with_uid_of_orphan(const Json& object) const {
+std::optional<Json> Orders::with_uid_of_orphan(const Json& object) const {
+  if (!uid_of(object).empty()) return std::nullopt;
   Json manifest = as_accepted(Kind::pod, object);
   const std::string key = key_of(Kind::pod, manifest);
-  if (!uid_of(manifest).empty() || context_.objects.pods().find(key) != nullptr) return object;
+  if (context_.objects.pods().find(key) != nullptr) return std::nullopt;
   for (const std::string& orphan : placement_.releases().orphans_named(key)) {
     const ReleaseEntry& entry = placement_.state().releases.at(orphan).entry;
     if (!entry.holds_name) continue;
     object_at(manifest, "metadata")->set("uid", entry.uid);
     return manifest;
   }
-  return object;
+  return std::nullopt;
 }
 
 Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expected_key, bool recreate) {
-  const Json named = recreate ? object : with_uid_of_orphan(object);
-  Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(named, expected_key, recreate);
+  const std::optional<Json> named = recreate ? std::nullopt : with_uid_of_orphan(object);
+  Result<PodAdmission::Admitted> admitted =
+      placement_.pod_admission().admit(named ? *named : object, expected_key, recreate);
   if (!admitted) return admitted.error();
   const CountedPtr<Pod>& pod = admitted->pod;
   const std::string key = pod->metadata.key();

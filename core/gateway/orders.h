@@ -2,6 +2,7 @@
 // checked, refused with the field and the reason, or accepted and carried out.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/api/decode.h"
@@ -27,7 +28,8 @@ class Orders {
   void note_deleted(const std::string& uid_or_key);
   // Which nodes may run a pod of which there is no object; empty: none.
   std::string why_unknown(Kind kind) const;
-  Json with_uid_of_orphan(const Json& object) const;
+  // None: the object as it is.
+  std::optional<Json> with_uid_of_orphan(const Json& object) const;
   Result<Accepted> apply_pod(const Json& object, const std::string& expected_key, bool recreate);
   Result<Accepted> check_node_overlay(const Json& object, const std::string& expected_key) const;
   Result<Accepted> apply_node_overlay(const Json& object, const std::string& expected_key);

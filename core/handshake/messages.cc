@@ -186,7 +186,33 @@ Millis read_time(Fields& fields) {
   return static_cast<Millis>(std::min<std::uint64_t>(fields.u64("time"), std::numeric_limits<Millis>::max()));
 }
 
+void add_pre_bind(Members& members, const Request& request) {
+  if (!request.volumes.empty()) members.emplace_back("volumes", text_of(to_json(request.volumes)));
+  members.emplace_back("pod", request.pod);
+}
+
+// An epoch of the term that the name stands for is its counter alone.
+std::string epoch_via(const Epoch& epoch, const GatewayId& id) {
+  return text_of(epoch.term == id.term ? std::to_string(epoch.counter) : to_text(epoch));
+}
+
+Members members_via(const Request& request) {
+  const bool is_pre_bind = request.type == RequestType::pre_bind;
+  Members members;
+  members.emplace_back("via", text_of(request.via));
+  members.emplace_back(is_pre_bind ? "preBind" : "bind", epoch_via(request.epoch, request.gateway_id));
+  if (!is_pre_bind) return members;
+  if (!request.floor.is_zero()) members.emplace_back("floor", epoch_via(request.floor, request.gateway_id));
+  if (!request.uid_in_pod) members.emplace_back("uid", text_of(request.uid));
+  if (request.promise_ms != kUsualPromiseMs) {
+    members.emplace_back("promiseMs", text_of(std::to_string(request.promise_ms)));
+  }
+  add_pre_bind(members, request);
+  return members;
+}
+
 Members members_of(const Request& request) {
+  if (!request.via.empty()) return members_via(request);
   Members members;
   members.emplace_back("type", text_of(to_string(request.type)));
   members.emplace_back("gateway", text_of(request.gateway));
@@ -199,8 +225,7 @@ Members members_of(const Request& request) {
   }
   if (request.type == RequestType::pre_bind) {
     members.emplace_back("promiseMs", text_of(std::to_string(request.promise_ms)));
-    if (!request.volumes.empty()) members.emplace_back("volumes", text_of(to_json(request.volumes)));
-    members.emplace_back("pod", request.pod);
+    add_pre_bind(members, request);
   }
   if (request.type == RequestType::list) {
     members.emplace_back("page", std::to_string(request.page));
@@ -226,7 +251,20 @@ Members members_of(const Request& request) {
   return members;
 }
 
+bool can_go_via(AnswerType type) { return type == AnswerType::pre_bound || type == AnswerType::bound; }
+
+Members members_via(const Answer& answer) {
+  Members members;
+  members.emplace_back("via", text_of(answer.via));
+  members.emplace_back(answer.type == AnswerType::bound ? "bound" : "preBound",
+                       epoch_via(answer.epoch, answer.gateway_id));
+  if (!answer.at.is_zero()) members.emplace_back("at", text_of(to_text(answer.at)));
+  if (!answer.uid.empty() && !answer.epoch_alone) members.emplace_back("uid", text_of(answer.uid));
+  return members;
+}
+
 Members members_of(const Answer& answer) {
+  if (!answer.via.empty() && can_go_via(answer.type)) return members_via(answer);
   Members members;
   members.emplace_back("type", text_of(to_string(answer.type)));
   members.emplace_back("incarnation", text_of(answer.incarnation));
@@ -247,6 +285,7 @@ Members members_of(const Answer& answer) {
     if (!answer.unused_volumes.empty()) members.emplace_back("unusedVolumes", encode_names(answer.unused_volumes));
     if (!answer.obeyed_before.empty()) members.emplace_back("obeyedBefore", to_json(answer.obeyed_before).dump());
     if (!answer.kept_volumes.empty()) members.emplace_back("keptVolumes", encode_kept(answer.kept_volumes));
+    if (!answer.answers_to.empty()) members.emplace_back("answersTo", text_of(answer.answers_to));
   }
   if (!answer.volume.empty()) members.emplace_back("volume", text_of(answer.volume));
   if (answer.type == AnswerType::renew) members.emplace_back("request", text_of(answer.certificate_request));
@@ -286,7 +325,35 @@ std::string read_uid(Fields& fields, RequestType type) {
   return uid;
 }
 
+// As epoch_via() writes it; Via::resolve() has the term.
+Epoch read_epoch_via(Fields& fields, std::string_view key) {
+  const Json* member = fields.find(key);
+  const bool is_counter = member != nullptr && member->is_string() && !member->as_string().contains('.');
+  const Epoch epoch = is_counter ? Epoch{0, fields.u64(key)} : fields.epoch(key);
+  if (epoch.is_zero()) fields.fail(key, "must not be 0, which means none");
+  return epoch;
+}
+
+// N12. Whoever reads it knows what the name stands for, or drops it.
+Result<Request> read_via(Fields& fields) {
+  Request request(fields.has("preBind") ? RequestType::pre_bind : RequestType::bind);
+  request.via = fields.id("via");
+  if (request.type == RequestType::pre_bind) {
+    request.epoch = read_epoch_via(fields, "preBind");
+    request.uid = read_uid(fields, request.type);
+    if (fields.has("floor")) request.floor = read_epoch_via(fields, "floor");
+    request.promise_ms = fields.has("promiseMs") ? fields.millis("promiseMs") : kUsualPromiseMs;
+    request.volumes = fields.volumes("volumes");
+    request.pod = fields.object_text("pod");
+  } else {
+    request.epoch = read_epoch_via(fields, "bind");
+  }
+  if (!fields.ok()) return fields.status();
+  return request;
+}
+
 Result<Request> read_request(Fields& fields) {
+  if (fields.has("via")) return read_via(fields);
   Request request;
   request.type = read_enum(fields, "type", kRequestTypes);
   request.gateway = fields.name("gateway");
@@ -327,7 +394,19 @@ Result<Request> read_request(Fields& fields) {
   return request;
 }
 
+Result<Answer> read_answer_via(Fields& fields, std::string_view node) {
+  Answer answer(fields.has("preBound") ? AnswerType::pre_bound : AnswerType::bound);
+  answer.node = node;
+  answer.via = fields.id("via");
+  answer.epoch = read_epoch_via(fields, answer.type == AnswerType::pre_bound ? "preBound" : "bound");
+  if (fields.has("at")) answer.at = fields.epoch("at");
+  if (fields.has("uid")) answer.uid = fields.id("uid");
+  if (!fields.ok()) return fields.status();
+  return answer;
+}
+
 Result<Answer> read_answer(Fields& fields, std::string_view node) {
+  if (fields.has("via")) return read_answer_via(fields, node);
   Answer answer;
   answer.type = read_enum(fields, "type", kAnswerTypes);
   answer.node = node;
@@ -356,6 +435,7 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
     answer.unused_volumes = read_names(fields, "unusedVolumes");
     answer.obeyed_before = fields.obeyed("obeyedBefore");
     answer.kept_volumes = read_kept(fields);
+    if (fields.has("answersTo")) answer.answers_to = fields.id("answersTo");
     if (answer.page >= answer.pages) fields.fail("page", "must be below pages");
   }
   if (answer.type == AnswerType::volume_deleted) {
@@ -408,7 +488,12 @@ std::string encode(const Answer& answer) { return object_of(members_of(answer));
 std::vector<std::string> encode_all(const std::vector<Request>& requests) {
   std::vector<Members> all;
   for (const Request& request : requests) all.push_back(members_of(request));
-  return lists_of(std::move(all), {"type", "promiseMs"});
+  // One that goes via a name has no promiseMs when it is the usual one: the list must not have another for it.
+  const bool has_names =
+      std::any_of(requests.begin(), requests.end(), [](const Request& each) { return !each.via.empty(); });
+  std::vector<std::string_view> defaults{"type"};
+  if (!has_names) defaults.emplace_back("promiseMs");
+  return lists_of(std::move(all), defaults);
 }
 
 std::vector<std::string> encode_all(const std::vector<Answer>& answers) {

@@ -60,6 +60,9 @@ class BoundVolumes {
   Shared<std::vector<BoundVolume>> volumes_;
 };
 
+// What a PreBind without promiseMs means (N12).
+inline constexpr Millis kUsualPromiseMs = 60'000;
+
 struct Request {
   RequestType type = RequestType::list;
   std::string gateway;                    // gateway name: answers go to gateways/<gateway>/answers/<node>
@@ -69,6 +72,7 @@ struct Request {
   std::string uid;                        // pod; empty in list, heartbeat and certificate
   Epoch epoch;                            // of uid; delete_volume: above that of every row so far
   std::string pod;                        // pre_bind: the manifest, JSON text
+  bool is_repeated = false;               // outgoing: what went before may not have been understood: in full
   bool uid_in_pod = false;                // outgoing pre_bind: metadata.uid of the manifest is uid; sent only there
   std::vector<BoundVolume> volumes = {};  // pre_bind
   Millis promise_ms = 0;                  // pre_bind: how long the node holds the admission without Bind
@@ -87,6 +91,9 @@ struct Request {
   Millis retry_ms = 0;                    // ... and the device may ask again after this
   std::string volume = {};                // delete_volume: its name ...
   std::string path = {};                  // ... and directory; empty: the device knows it
+  // pre_bind and bind: the device's name for the gateway, the gateway_id and the incarnation of this request (N12),
+  // which it has instead of them; empty: it is written in full. Read, they are missing until Via::resolve().
+  std::string via = {};
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}
@@ -159,6 +166,8 @@ struct Answer {
   std::vector<KeptVolume> kept_volumes = {};      // slots
   std::string certificate_request = {};           // renew: PEM
   std::string volume = {};                        // volume_deleted: it is gone, with its data
+  std::string answers_to = {};  // slots, page 0: a name that requests may have instead of whom they are from and to
+  std::string via = {};         // pre_bound and bound: as in Request, of the request that it answers
 
   Answer() = default;
   Answer(AnswerType type_in) : type(type_in) {}

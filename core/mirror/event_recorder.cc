@@ -39,13 +39,19 @@ std::int64_t integer_at(const Json& json, std::string_view key) {
 
 std::string text_of(const Json& value) { return value.dump(); }
 
+// Those of one turn became durable together: they are published with the time of the first, which a list has once.
+std::vector<Members> of_one_time(std::vector<Members> events) {
+  for (Members& event : events) event.back() = events.front().back();
+  return events;
+}
+
 }  // namespace
 
 EventRecorder::EventRecorder(Turn& turn, const Topics& topics, const Clock& clock, Store& store)
     : topics_(topics),
       clock_(clock),
       store_(store),
-      out_(turn, [](const std::vector<Members>& events) { return lists_of(events, {"reason", "time"}); }) {}
+      out_(turn, [](const std::vector<Members>& events) { return lists_of(of_one_time(events), {"reason"}); }) {}
 
 Status EventRecorder::load(const RecordView& record) {
   const std::string_view number = record.key.substr(kRecords.size());
@@ -153,7 +159,7 @@ void EventRecorder::publish(const ObjectEvent& event, Millis wall, const std::st
   if (event.kind != Kind::pod) said.emplace_back("kind", text_of(describe(event.kind).name));
   if (event.type != "Normal") said.emplace_back("type", text_of(event.type.get()));
   said.emplace_back(node.empty() ? "message" : "node", text_of(node.empty() ? event.message : node));
-  said.emplace_back("time", text_of(std::to_string(wall)));
+  said.emplace_back("time", text_of(std::to_string(wall)));  // the last one, for of_one_time()
   Message envelope;
   envelope.topic = topics_.events(name_space);
   envelope.qos = 0;

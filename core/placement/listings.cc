@@ -80,6 +80,7 @@ std::optional<Listed> Listings::add_page(const Answer& answer) {
   if (!is_page_of_open(answer) || answer.gateway_id != context_.nodes.id_towards(answer.node, context_.identity->id))
     return std::nullopt;
   runs_.note_judged(answer.node, answer.incarnation);
+  sender_.names().note(answer);
   const auto found = open_.find(answer.node);
   Listing& listing = found->second;
   if (answer.pages == 0 || answer.pages > kMaxPages || answer.page >= answer.pages) {
@@ -127,11 +128,13 @@ void Listings::forget(const std::string& node) {
   }
   status_lost_.erase(node);
   runs_.forget(node);
+  sender_.names().forget(node);
 }
 
 void Listings::clear() {
   for (auto& [node, listing] : open_) context_.timers.cancel(listing.resend);
   open_.clear();
+  sender_.names().clear();
 }
 
 }  // namespace berth

@@ -325,6 +325,7 @@ void NodeRegistry::note_position(const Answer& answer) {
 }
 
 void NodeRegistry::ask_everything(const std::string& node) {
+  parts_.sender.names().forget(node);  // the agent may be a new one, which does not know the name
   parts_.listings.start(node);
   parts_.pods.resend(node);
   parts_.releases.resend(node);

@@ -89,6 +89,10 @@ Status Placement::take_report(const std::string& node, std::string_view what, co
 }
 
 void Placement::take_answer(Answer answer) {
+  if (!sender_.names().complete(answer)) {
+    return context_.log.write(Level::debug, "answer dropped",
+                              {{"node", answer.node}, {"why", "it goes by a name of another time"}});
+  }
   if (answer.uid.empty() && !answer.epoch.is_zero()) answer.uid = state_.epochs.uid_of(answer.node, answer.epoch);
   twins_.end_routine(answer.node);
   twins_.note_answer(answer);

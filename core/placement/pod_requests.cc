@@ -39,6 +39,7 @@ void PodLifecycle::request(Binding& binding) {
     case Phase::bound:
     case Phase::none: return;  // nothing is asked
   }
+  message.is_repeated = binding.progress().resends > 0;
   // The gateway that it follows may have placed the pod elsewhere, as this Bind was never obeyed (P13).
   const bool holds_back = row.phase == Phase::bind && context_.identity->adopting && context_.identity->followed;
   if (!holds_back) ask(binding, std::move(message));
@@ -51,7 +52,9 @@ void PodLifecycle::request(Binding& binding) {
 
 void PodLifecycle::verify(Binding& binding) {
   if (binding.row.phase != Phase::bound) return request(binding);
-  ask(binding, Request(RequestType::bind));
+  Request bind(RequestType::bind);
+  bind.is_repeated = binding.progress().resends > 0;
+  ask(binding, std::move(bind));
   sender_.arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = binding.row.uid] {
     Binding& again = state_.bindings.at(uid);
     again.edit().resend = 0;

@@ -27,11 +27,12 @@ void RequestSender::send(const std::string& node, Request request, std::function
   if (floor == Floor::raise) {
     request.floor = epochs_.floor_of(node, {request.gateway_id.term, context_.store.next_position()});
   }
+  if (!request.is_repeated) names_.shorten(node, request);
   Message message;
   message.topic = context_.topics.node_requests(node);
   message.qos = is_asked_again(request.type) ? 0 : 1;
-  // Ends in the broker's queue only; the receiver's rules never rely on it.
-  message.expiry_s = static_cast<int>(std::max<Millis>(context_.options.promise_ms / 1000, 1));
+  // Ends in the broker's queue only, where none of QoS 0 waits; the receiver's rules never rely on it.
+  if (message.qos > 0) message.expiry_s = static_cast<int>(std::max<Millis>(context_.options.promise_ms / 1000, 1));
   requests_.send(std::move(message), std::move(request), std::move(still_needed));
 }
 

@@ -7,6 +7,7 @@
 #include "core/outbox.h"
 #include "core/placement/context.h"
 #include "core/placement/live_epochs.h"
+#include "core/placement/short_names.h"
 
 namespace berth {
 
@@ -19,10 +20,11 @@ class RequestSender {
   // Both outlive it.
   RequestSender(const PlacementContext& context, const LiveEpochs& epochs);
 
-  // Adds who speaks, and the floor. `still_needed`, if any, is asked after the commit: what followed in the same turn
-  // may have made the request wrong.
+  // Adds who speaks, and the floor; once, in as few words as the device understands. `still_needed`, if any, is asked
+  // after the commit: what followed in the same turn may have made the request wrong.
   void send(const std::string& node, Request request, std::function<bool()> still_needed = {},
             Floor floor = Floor::raise);
+  ShortNames& names() { return names_; }
   // Runs `run` after the next delay: it doubles with `resends`, with a jitter of a quarter, so that a fleet that
   // reconnects does not answer in step. Cancels what `timer` was set to.
   void arm_resend(Timers::Id& timer, int& resends, std::function<void()> run);
@@ -30,6 +32,7 @@ class RequestSender {
  private:
   const PlacementContext& context_;
   const LiveEpochs& epochs_;
+  ShortNames names_;
   Outbox<Request> requests_;
 };
 

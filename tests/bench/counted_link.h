@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "core/handshake/topics.h"
 #include "core/transport.h"
@@ -61,6 +62,12 @@ class CountedLink final : public Transport, private Transport::Handler {
     const auto levels = topics_.split(message.topic);
     if (levels.empty()) return message.topic;
     if (levels.size() > 2 && (levels[2] == "requests" || levels[2] == "answers")) {
+      for (const auto& [member, type] : {std::pair{R"("preBind":)", "PreBind"},
+                                         {R"("bind":)", "Bind"},
+                                         {R"("preBound":)", "PreBound"},
+                                         {R"("bound":)", "Bound"}}) {  // via a name (N12)
+        if (message.payload.find(member) != std::string::npos) return type;
+      }
       const std::size_t at = message.payload.find(R"("type":")");
       if (at != std::string::npos) return message.payload.substr(at + 8, message.payload.find('"', at + 8) - at - 8);
     }

@@ -54,7 +54,7 @@ class Devices final : public Transport::Handler {
   void on_message(const Message& message) override {
     if (message.topic == bare_topic()) return publish("bare/answer", message.payload, false);
     const std::string node(topics_.split(message.topic)[1]);
-    const std::vector<Answer> answers = ready_answers(node, message.payload);
+    const std::vector<Answer> answers = ready_answers(node, message.payload, vias_);
     for (const Answer& answer : answers) bound += answer.type == AnswerType::bound ? 1 : 0;
     // As core/agent/answers.cc: those that are asked for again are of QoS 0, and so are the requests.
     for (const std::string& payload : encode_all(answers)) {
@@ -66,6 +66,7 @@ class Devices final : public Transport::Handler {
   std::string name_;
   std::vector<std::string> nodes_;
   Topics topics_{"default"};
+  Vias vias_;
 };
 
 // Sends plain requests to all of them in turn, a constant number at a time.

@@ -97,11 +97,12 @@ def spans_of_pod(fleet, sender, observer, name, number):
     assert json.loads(payload)["ok"], payload
     stages = {"accepted, durable": accepted}
     requests = fleet.topic("nodes/n1/requests")
-    stages["PreBind"] = observer.first(requests, b'"PreBind"', uid.encode())
+    stages["PreBind"] = observer.first(requests, b'"preBind"', uid.encode())
     asked = next(payload for at, payload in observer.came[requests] if at == stages["PreBind"])
     epoch = next(each["epoch"] for each in messages_of(json.loads(asked)) if each.get("uid") == uid)
-    for topic, kind in (("gateways/gw/answers/n1", "PreBound"), ("nodes/n1/requests", "Bind"), ("gateways/gw/answers/n1", "Bound")):
-        stages[kind] = observer.first(fleet.topic(topic), f'"{kind}"'.encode(), f'"{epoch}"'.encode())
+    for topic, kind, member in (("gateways/gw/answers/n1", "PreBound", "preBound"), ("nodes/n1/requests", "Bind", "bind"),
+                                ("gateways/gw/answers/n1", "Bound", "bound")):
+        stages[kind] = observer.first(fleet.topic(topic), f'"{member}":"{epoch}"'.encode())
     return {what: at - began for what, at in {**stages, "Running reported": running}.items()}
 
 

@@ -166,7 +166,7 @@ class Site {
     gateway_->on_message(message);
   }
   bool answer(const std::string& node, const std::string& payload) {
-    const std::vector<std::string> answers = encode_all(ready_answers(node, payload));
+    const std::vector<std::string> answers = encode_all(ready_answers(node, payload, vias_));
     for (const std::string& each : answers) receive(topics_.answers("gateway", node), each);
     return !answers.empty();
   }
@@ -175,6 +175,7 @@ class Site {
   GatewayOptions options_;
   Registry registry_ = in_tree_registry();
   Topics topics_{"default"};
+  Vias vias_;
   HandClock clock_;
   WarningLog log_;
   RecordingTransport transport_;

@@ -53,13 +53,23 @@ class Packet:
 
 def messages_of(value):
     """The messages of a decoded payload (transports/README.md): the items of a list, each completed with the members that
-    the list shares, and PreBinds completed with the uid of their manifest."""
+    the list shares; PreBinds completed with the uid of their manifest, and what goes via a name with type and epoch."""
     items = value.get("items") if isinstance(value, dict) else None
     messages = [value]
     if isinstance(items, list):
         shared = {key: each for key, each in value.items() if key != "items"}
         messages = [{**shared, **item} for item in items if isinstance(item, dict)]
-    return [with_uid(message) for message in messages]
+    return [with_uid(with_type(message)) for message in messages]
+
+
+VIA = {"preBind": "PreBind", "bind": "Bind", "preBound": "PreBound", "bound": "Bound"}
+
+
+def with_type(message):
+    if not isinstance(message, dict) or "via" not in message:
+        return message
+    member = next((each for each in VIA if each in message), None)
+    return {**message, "type": VIA[member], "epoch": message[member]} if member else message
 
 
 def with_uid(message):

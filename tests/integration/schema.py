@@ -35,7 +35,7 @@ def closed(schema):
 
 
 def members_known(schemas, kind):
-    return set(schemas["$defs"][kind]["properties"]) if kind in schemas["$defs"] else set()
+    return set(schemas["$defs"].get(kind, {}).get("properties", {}))
 
 
 class Schemas:
@@ -83,7 +83,7 @@ class Schemas:
             return errors
         shared = {key: member for key, member in value.items() if key != "items"}
         for index, item in enumerate(value["items"]):
-            kind = item.get("type", shared.get("type"))
+            kind = "viaAName" if "via" in {**shared, **item} else item.get("type", shared.get("type"))
             used = members_known(file, kind) or members_known(file, "message")
             whole = {**{key: member for key, member in shared.items() if key in used}, **item}
             errors += [f"items[{index}]: {error}" for error in self.validate_(f"{reference}#/$defs/message", whole)]

@@ -51,6 +51,10 @@ def test_every_schema_is_one_and_every_reference_of_the_channels_leads_to_one(sc
 RIGHT = [("nodes/n1/requests", BIND), ("nodes/n1/requests", {**without(BIND, "uid"), "promiseMs": "5", "items": [{"uid": "a"}]}),
          ("gateways/gw/answers/n1", STALE), ("gateways/gw/answers/n1", SLOTS), ("nodes/n1/state", STATE),
          ("nodes/n1/requests", DELETE), ("nodes/n1/requests", without(DELETE, "path")), ("gateways/gw/answers/n1", DELETED),
+         ("nodes/n1/requests", {"via": "k3dj9x", "items": [{"bind": "4"}, {"bind": "2.9"}]}),
+         ("nodes/n1/requests", {"via": "k3dj9x", "preBind": "4", "floor": "3", "pod": {"metadata": {"name": "a", "namespace": "b"}, "spec": {}}}),
+         ("gateways/gw/answers/n1", {"via": "k3dj9x", "at": "1.7", "items": [{"bound": "4"}, {"preBound": "5", "uid": "u"}]}),
+         ("gateways/gw/answers/n1", {**SLOTS, "answersTo": "k3dj9x"}),
          ("gateways/gw/answers/n1", {**SLOTS, "unusedVolumes": ["pvc-1"]}),
          ("gateways/gw/answers/n1", {**SLOTS, "keptVolumes": [{"volume": "pvc-1", "path": "/pool/pvc-1", "bytes": "1"}]}), ("nodes/n1/state", {**STATE, "volumePools": POOLS}),
          ("nodes/n1/state", without(STATE, "protocol")), ("status/pods/default/web", ""), ("nodes/n1/pods/default/web", "")]
@@ -61,7 +65,9 @@ def test_a_right_message_is_accepted(schemas, topic, message):
     assert schemas.errors(ROOT + topic, message if message == "" else json.dumps(message)) == []
 
 
-WRONG = [("nodes/n1/requests", {**BIND, "type": "Perhaps"}, "type"), ("nodes/n1/requests", {**BIND, "term": 1}, "term"),
+WRONG = [("nodes/n1/requests", {"via": "a"}, "is not valid"), ("nodes/n1/requests", {"via": "a", "bind": "0"}, "bind"),
+         ("nodes/n1/requests", {"via": "a", "preBind": "4"}, "is not valid"), ("gateways/gw/answers/n1", {"via": "a" * 17, "bound": "4"}, "via"),
+         ("nodes/n1/requests", {**BIND, "type": "Perhaps"}, "type"), ("nodes/n1/requests", {**BIND, "term": 1}, "term"),
          ("nodes/n1/requests", {**BIND, "epoch": "0.0"}, "epoch"), ("nodes/n1/requests", {**BIND, "epoch": "01.5"}, "epoch"),
          ("nodes/n1/requests", without(BIND, "uid"), "'uid' is a required"),
          ("nodes/n1/requests", {**without(BIND, "uid"), "items": [{"uid": "a"}, {}]}, "items[1]: payload: 'uid'"),
@@ -102,7 +108,9 @@ def test_a_recorded_exchange_has_the_form_of_the_schemas(schemas, path):
 def test_the_examples_show_every_request_and_every_answer():
     text = "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)
     for kind in (*Schemas().files["request.json"]["$defs"], *Schemas().files["answer.json"]["$defs"]):
-        assert kind in ("message", "list") or f'"type": "{kind}"' in text, f"no example has {kind}"
+        assert kind in ("message", "list", "inFull", "viaAName") or f'"type": "{kind}"' in text, f"no example has {kind}"
+    for member in ("answersTo", "preBind", "bind", "preBound", "bound"):
+        assert f'"{member}": "' in text, f"no example has {member}"
 
 
 def test_the_examples_speak_the_present_version_of_the_protocol():

@@ -64,6 +64,9 @@ const char* Machine::send(State& state, int kind, int e) const {
     violation = "S2: one epoch was sent with two placements";
   state.sent[e] = state.placement[e];
   state.requests[kind][e - 1] |= mask_of(state.live.sender, floor_of(state, node_of(state.placement[e])));
+  // Via a name a request may bring no floor (N12), which is the same as the lowest one. A name that the device does not
+  // know is a lost request.
+  if (kind != kRelease) state.requests[kind][e - 1] |= mask_of(state.live.sender, 1);
   return violation;
 }
 

@@ -82,6 +82,7 @@ Answer lying_answer(SimEnvironment& world, const std::string& node) {
     answer.slots.push_back({names.uid, names.epoch, SlotState::running, "{}", {}});
   }
   if (answer.list_id % 16 < 2) ask_for_certificate(world, answer);
+  if (random.chance(1, 4)) answer.via = "lie";  // N12: a name that nobody has said
   return answer;
 }
 
@@ -143,9 +144,11 @@ std::vector<Message> flood(SimEnvironment& world, const std::string& node, const
     const std::string uid = std::string(kMadeUp) + node + "-" + std::to_string(nth) + "-" + std::to_string(slot);
     answer.slots.push_back({uid, {1, 1 + nth}, slot % 2 == 0 ? SlotState::running : SlotState::prepared, "{}", {}});
   }
+  answer.answers_to = "f" + std::to_string(nth) + node;  // N12: under which it is what it is not
   Message slots;
   slots.topic = topics.answers(kGateway, node);
   slots.payload = encode(answer);
+  (void)world.decoded.answers(slots.payload, node);
   Message presence;
   presence.topic = topics.node_presence(node);
   presence.payload =
@@ -186,7 +189,7 @@ Message lie(SimEnvironment& world, const std::string& node) {
       message.payload = lying_status(names);
       break;
     }
-    case 3: message.payload = encode(lying_answer(world, node)).substr(world.random.below(40)); break;
+    case 3: message.payload = encode(lying_answer(world, node)).substr(world.random.below(20)); break;
     case 5: message.payload = lying_list(world, node); break;
     default: message.payload = encode(lying_answer(world, node)); break;
   }

@@ -47,6 +47,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n11, "N11", "an agent loses its records of the volumes that it has made at each start"},
       {Mutant::n11l, "N11l", "an agent does not limit its volumes again at its start"},
       {Mutant::n11e, "N11e", "an agent takes every directory of its pool for empty"},
+      {Mutant::n12, "N12", "a request by any name is taken for one of now"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
       {Mutant::p2, "P2", "Bind is sent although phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},

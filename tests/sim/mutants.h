@@ -30,6 +30,7 @@ enum class Mutant {
   n11,
   n11l,
   n11e,
+  n12,
   p1,
   p2,
   p3,

@@ -81,7 +81,12 @@ Request SimDevice::misread_request(const Request& request) {
     forge(premature);
   }
   if (world().mutant == Mutant::n9) time_floor_->raise(request.time);
-  return misread(request, incarnation, world().mutant);
+  Request taken = misread(request, incarnation, world().mutant);
+  if (!std::exchange(taken.via, {}).empty() && world().mutant == Mutant::n12) {
+    taken.gateway_id = agent_->state().gateway;
+    taken.incarnation = incarnation;
+  }
+  return taken;
 }
 
 void SimDevice::drop_program() {
@@ -184,8 +189,9 @@ void SimDevice::before_message(Message& message, bool alone) {
   std::vector<Request> misread;
   for (const Result<Request>& request : requests) {
     if (!request) return;
-    on_request(*request, alone);
-    if (world().mutant != Mutant::none) misread.push_back(misread_request(*request));
+    const Request whole = world().witness.with_uid(*request);
+    on_request(whole, alone);
+    if (world().mutant != Mutant::none) misread.push_back(misread_request(whole));
   }
   if (world().mutant != Mutant::none) message.payload = encode_all(misread).front();
 }

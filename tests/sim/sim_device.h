@@ -18,7 +18,6 @@
 namespace berth::sim {
 
 inline constexpr char kFleet[] = "sim";
-inline constexpr char kGateway[] = "gw";
 inline constexpr std::size_t kMaxSlots = 150;  // NodeLimits of the gateway
 inline constexpr std::int64_t kMaxCpu = 64;
 inline constexpr char kCamera[] = "sim.berth/camera";  // an extended resource of some nodes

@@ -282,7 +282,7 @@ bool SimGateway::on_send_watched(Message& message) {
         message.topic.substr(prefix.size(), message.topic.find('/', prefix.size()) - prefix.size());
     for (const Result<Request>& request : world().decoded.requests(message.payload)) {
       CHECK(request.has_value());
-      watch_request(node, *request);
+      watch_request(node, world().witness.with_uid(*request));
     }
   } else if (message.topic.starts_with(Topics(kFleet).root() + "clients/")) {
     world().witness.gateway_answered_client(message.payload);
@@ -316,7 +316,7 @@ void SimGateway::on_answers(Message& message, const std::string& sender, bool al
   if (!alone) world().witness.forget_message();
   std::vector<Answer> misread;
   for (const Result<Answer>& received : answers) {
-    if (!received) continue;
+    if (!received || received->incarnation.empty()) continue;
     const Result<Answer> answer = world().witness.with_uid(*received);
     world().note(name(), "hears " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
                              berth::to_text(answer->epoch) + " from " + sender);
@@ -324,6 +324,7 @@ void SimGateway::on_answers(Message& message, const std::string& sender, bool al
     if (answer->page > 0 && !world().witness.device(sender)->hostile) ++world().counts.faults["further page"];
     if (alone) world().witness.before_gateway_message(sender, *answer, {});
     misread.push_back(misread_answer(*answer));
+    misread.back().via.clear();
     if (world().sabotage == Sabotage::s12) impersonate(message, *answer);
   }
   if (world().mutant != Mutant::none && !misread.empty()) message.payload = encode_all(misread).front();

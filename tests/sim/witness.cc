@@ -109,6 +109,15 @@ Answer Witness::with_uid(Answer answer) const {
   return answer;
 }
 
+Request Witness::with_uid(Request request) const {
+  if (request.via.empty() || !request.uid.empty()) return request;
+  Answer same;
+  same.gateway_id = request.gateway_id;
+  same.epoch = request.epoch;
+  request.uid = with_uid(std::move(same)).uid;
+  return request;
+}
+
 void Witness::device_sent(const Answer& answer) {
   if (at_device_ && answer.uid == at_device_->request.uid && answer.epoch == at_device_->request.epoch) {
     const bool equivalent = answer.type != AnswerType::pre_bound && answer.type != AnswerType::bound;

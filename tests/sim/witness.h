@@ -190,6 +190,7 @@ class Witness {
   void device_sent(const Answer& answer);
   // The answer, completed with the uid that belongs to its epoch if it has none.
   Answer with_uid(Answer answer) const;
+  Request with_uid(Request request) const;
   // A turn of the agent ended successfully, at this time of the machine's clock, which restarts at each boot.
   void device_turned(const std::string& name, Millis now, int boots);
   // The same for an agent that has finished its startup cleanup: its machine must hold only what slots refer to.

@@ -83,7 +83,7 @@ void Witness::before_device_message(const std::string& node, const Request& requ
     at.is_stale = other || overruled ||
                   (is_final(node, {request.uid, request.epoch}, state.incarnation) && !to_stop &&
                    request.gateway_id == state.gateway && request.floor <= state.floor);
-    at.must_answer = at.is_stale && ready;
+    at.must_answer = at.is_stale && ready && request.via.empty();  // N12: the name may mean nothing any more
   }
   if (at.is_stale) at.before = slots_and_highs(view);
   at_device_ = std::move(at);

@@ -13,6 +13,28 @@ class AgentHandshake : public AgentTest {
     transport.sent.clear();
   }
 
+  // What it answers to, as it says with a listing.
+  std::string listed_name() {
+    Request list(RequestType::list);
+    list.gateway = "gw";
+    list.gateway_id = {2, "store"};
+    list.list_id = 7;
+    deliver(list);
+    const std::vector<Answer> answers = take_answers();
+    return answers.empty() ? "" : answers.front().answers_to;
+  }
+  // What it has answered since, up to the member `at`.
+  Texts take_texts_via(const std::string& name) {
+    Texts texts;
+    for (const Message& message : std::exchange(transport.sent, {})) {
+      if (message.topic != kAnswers) continue;
+      texts.push_back(message.payload.substr(0, message.payload.find(R"(,"at")")));
+      if (const std::size_t at = texts.back().find(name); at != std::string::npos) {
+        texts.back().replace(at, name.size(), "NAME");
+      }
+    }
+    return texts;
+  }
   bool deliver_to_failing_store(RequestType type) {
     Message message;
     message.topic = kRequests;
@@ -30,6 +52,72 @@ TEST_F(AgentHandshake, APreBindIsPreparedAndThenAnswered) {
   prepared(kTag);
   EXPECT_EQ(durable_slot(), "prepared");
   EXPECT_EQ(take_answer_texts(), Texts{"PreBound u1/1.5"});
+}
+
+TEST_F(AgentHandshake, ByTheNameOfItsLastListingItIsAskedAndAnswers) {
+  const std::string name = listed_name();
+  Request pre_bind = request_of(RequestType::pre_bind);
+  pre_bind.via = name;
+  deliver(pre_bind);
+  prepared(kTag);
+  EXPECT_EQ(take_texts_via(name), Texts{R"({"via":"NAME","preBound":"1.5")"});
+  Request bind = request_of(RequestType::bind);
+  bind.via = name;
+  deliver(bind);
+  EXPECT_EQ(take_texts_via(name), Texts{R"({"via":"NAME","bound":"1.5")"});
+  EXPECT_EQ(durable_slot(), "running");
+  deliver(RequestType::bind);  // in full it is answered in full
+  EXPECT_EQ(take_answers().at(0).incarnation, agent->state().incarnation);
+  EXPECT_EQ(listed_name(), name) << "the same as long as it means the same";
+}
+
+TEST_F(AgentHandshake, ANameOfAnotherTimeAsksForNothing) {
+  const std::string name = listed_name();
+  Request pre_bind = request_of(RequestType::pre_bind);
+  pre_bind.via = name;
+  restart();
+  transport.sent.clear();
+  deliver(pre_bind);
+  EXPECT_EQ(take_calls(), Texts{});
+  EXPECT_EQ(take_answer_texts(), Texts{}) << "the program has forgotten it";
+  const std::string next = listed_name();
+  EXPECT_NE(next, name);
+  deliver(pre_bind);
+  EXPECT_EQ(take_calls(), Texts{});
+  EXPECT_EQ(take_answer_texts(), Texts{});
+  EXPECT_EQ(durable_slot(), "none");
+}
+
+TEST_F(AgentHandshake, WhoIsNoLongerObeyedIsToldSoViaItsNameToo) {
+  Request pre_bind = request_of(RequestType::pre_bind);
+  pre_bind.via = listed_name();
+  Request later = request_of(RequestType::bind, "u9", 9);
+  later.gateway_id = {3, "other"};
+  deliver(later);
+  take_answers();
+  deliver(pre_bind);
+  const std::vector<Answer> answers = take_answers();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].type, AnswerType::superseded);
+  EXPECT_EQ(answers[0].gateway_id, later.gateway_id);
+  EXPECT_EQ(durable_slot(), "none");
+}
+
+TEST_F(AgentHandshake, ABindViaANameIsOfTheOneSlotThatHasTheEpoch) {
+  const std::string name = listed_name();
+  Request bind = request_of(RequestType::bind);
+  bind.via = name;
+  deliver(bind);
+  EXPECT_EQ(take_answer_texts(), Texts{}) << "no slot: in full it would be Stale";
+  for (const std::string uid : {"u1", "u2"}) {  // two stores have given one epoch
+    deliver(RequestType::pre_bind, uid);
+    prepared({uid, {1, 5}});
+  }
+  take_answers();
+  deliver(bind);
+  EXPECT_EQ(take_answer_texts(), Texts{});
+  EXPECT_EQ(durable_slot("u1"), "prepared");
+  EXPECT_EQ(durable_slot("u2"), "prepared");
 }
 
 TEST_F(AgentHandshake, AListIsHandledItemByItemAndAnsweredInOneMessage) {

@@ -57,6 +57,19 @@ TEST_F(Events, AreTheNewsOfTheirObjectAndSayNoMoreThanThat) {
   EXPECT_EQ(counts("d/a"), (Counts{1, 3})) << "and all are counted";
 }
 
+TEST_F(Events, OfOneTurnArePublishedWithOneTime) {
+  events->record({Kind::pod, "d/a", "Normal", "Scheduled", "why", {}});
+  ++clock.now_ms;
+  events->record({Kind::pod, "d/b", "Normal", "Scheduled", "why", {}});
+  transport.on_wire.clear();
+  finish();
+  ASSERT_EQ(transport.on_wire.size(), 1u);
+  const std::string& payload = transport.on_wire.front().payload;
+  const std::size_t at = payload.find(R"("time")");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(payload.find(R"("time")", at + 1), std::string::npos) << payload;
+}
+
 TEST_F(Events, CountAnEqualOneAndKeepWhenItWasFirstAndLast) {
   say("d/a", "Warning", "FailedScheduling");
   clock.now_ms += 5'000;

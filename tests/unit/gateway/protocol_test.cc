@@ -1,6 +1,7 @@
 // Devices of other versions of the protocol: which are served, and what is shown of those that are not.
 #include <algorithm>
 
+#include "core/handshake/via.h"
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {
@@ -22,8 +23,97 @@ class DeviceVersions : public GatewayTest {
   }
 };
 
+// A device that says with its listings what it answers to.
+class DevicesWithNames : public GatewayTest {
+ protected:
+  void SetUp() override {
+    start_connected();
+    device("n1");
+    say("k3dj9x");
+  }
+  // Answers the last List.
+  void say(const std::string& name) {
+    for (auto it = transport.sent.rbegin(); it != transport.sent.rend(); ++it) {
+      const Result<Request> list = decode_request(it->payload);
+      if (it->topic != topics.node_requests("n1") || list->type != RequestType::list) continue;
+      Answer listing = answer_to(*list, AnswerType::slots);
+      listing.list_id = list->list_id;
+      listing.pages = 1;
+      listing.answers_to = name;
+      via = {name, "gateway", list->gateway_id, "i1"};
+      return answer("n1", listing);
+    }
+    FAIL() << "no List was sent";
+  }
+  // The last request to it, as it is written; of any type but List.
+  std::string asked() const {
+    for (auto it = transport.on_wire.rbegin(); it != transport.on_wire.rend(); ++it) {
+      if (it->topic == topics.node_requests("n1") && !it->payload.contains("\"List\"")) return it->payload;
+    }
+    return {};
+  }
+  Answer named_answer(AnswerType type) {
+    Result<Request> last = decode_request(asked());
+    EXPECT_TRUE(last && via.resolve(*last)) << asked();
+    Answer answer = answer_to(*last, type);
+    answer.via = via.name;
+    answer.epoch_alone = true;
+    return answer;
+  }
+
+  Via via;
+};
+
+TEST_F(DevicesWithNames, AreAskedByThemAndAnswerByThem) {
+  apply(pod("web", "u1"));
+  EXPECT_TRUE(asked().starts_with(R"({"via":"k3dj9x","preBind":")")) << asked();
+  answer("n1", named_answer(AnswerType::pre_bound));
+  EXPECT_EQ(phase("u1"), Phase::bind);
+  EXPECT_TRUE(asked().starts_with(R"({"via":"k3dj9x","bind":")")) << asked();
+  EXPECT_LT(asked().size(), 40u);
+  answer("n1", named_answer(AnswerType::bound));
+  EXPECT_EQ(phase("u1"), Phase::bound);
+}
+
+TEST_F(DevicesWithNames, AreAskedAgainInFull) {
+  apply(pod("web", "u1"));
+  for (const Phase waits : {Phase::prebind, Phase::bind}) {
+    EXPECT_TRUE(asked().starts_with(R"({"via":)")) << asked();
+    advance(1500);
+    ASSERT_EQ(phase("u1"), waits);
+    EXPECT_FALSE(asked().contains("via")) << "the device may have forgotten it";
+    const Result<Request> again = decode_request(asked());
+    EXPECT_EQ(again->incarnation, "i1");
+    EXPECT_EQ(again->uid, "u1");
+    answer("n1", answer_to(*again, waits == Phase::prebind ? AnswerType::pre_bound : AnswerType::bound));
+  }
+  EXPECT_EQ(phase("u1"), Phase::bound);
+}
+
+TEST_F(DevicesWithNames, AreAskedInFullOnceTheyOrTheGatewayConnectAgain) {
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"2","online":true})");
+  apply(pod("web", "u1"));
+  EXPECT_FALSE(asked().contains("via"));
+  const Answer late = [&] {
+    Answer answer = answer_to(*decode_request(asked()), AnswerType::pre_bound);
+    answer.via = "k3dj9x";
+    return answer;
+  }();
+  answer("n1", late);
+  EXPECT_EQ(phase("u1"), Phase::prebind) << "nobody has asked by that name in this session";
+  say("another");
+  answer("n1", late);
+  EXPECT_EQ(phase("u1"), Phase::prebind);
+  gateway->on_link(false);
+  turn();
+  connect();
+  EXPECT_FALSE(asked().contains("via"));
+  answer("n1", AnswerType::pre_bound);
+  EXPECT_EQ(phase("u1"), Phase::bind);
+}
+
 constexpr char kTooNew[] =
-    "its protocol 2.0 is not supported: this gateway speaks 1.10 and serves devices of 1; upgrade the gateway";
+    "its protocol 2.0 is not supported: this gateway speaks 1.11 and serves devices of 1; upgrade the gateway";
 
 TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
   start_connected();
@@ -120,7 +210,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInEachList) {
     const Result<Request> asked = decode_request(message.payload);
     if (message.topic != topics.node_requests("n1") || !asked || asked->type != RequestType::list) continue;
     listed = true;
-    EXPECT_EQ(to_text(asked->protocol), "1.10");
+    EXPECT_EQ(to_text(asked->protocol), "1.11");
   }
   EXPECT_TRUE(listed);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/handshake/via.h"
 #include "core/json/json.h"
 #include "core/random.h"
 #include "tests/one_message.h"
@@ -69,6 +70,102 @@ TEST(Messages, APreBindRoundTrips) {
   EXPECT_EQ(got->pod, kPod);
   EXPECT_EQ(got->volumes, sent.volumes);
   EXPECT_EQ(got->promise_ms, 30000);
+}
+
+const Via kVia{"k3dj9x", "gw", {7, "store"}, "inc"};
+
+TEST(Messages, ViaANameThatTheDeviceHasSaidAPreBindSaysNothingTwice) {
+  Request sent = pre_bind();
+  sent.via = kVia.name;
+  sent.uid_in_pod = true;
+  sent.volumes.clear();
+  sent.promise_ms = kUsualPromiseMs;
+  const std::string payload = encode(sent);
+  EXPECT_EQ(payload, R"({"via":"k3dj9x","preBind":"9007199254740993","floor":"3","pod":)" + std::string(kPod) + "}");
+  Result<Request> got = decode_request(payload);
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_TRUE(kVia.resolve(*got));
+  EXPECT_EQ(got->gateway, "gw");
+  EXPECT_EQ(got->gateway_id, sent.gateway_id);
+  EXPECT_EQ(got->incarnation, "inc");
+  EXPECT_EQ(got->floor, sent.floor);
+  EXPECT_EQ(got->uid, "u1");
+  EXPECT_EQ(got->epoch, sent.epoch);
+  EXPECT_EQ(got->promise_ms, kUsualPromiseMs);
+}
+
+TEST(Messages, ViaANameWhatIsUnusualIsSaid) {
+  Request sent = pre_bind();
+  sent.via = kVia.name;
+  sent.epoch = {6, 9};  // of an earlier term
+  sent.floor = {};
+  Result<Request> got = decode_request(encode(sent));
+  ASSERT_TRUE(got && kVia.resolve(*got));
+  EXPECT_EQ(got->epoch, sent.epoch);
+  EXPECT_TRUE(got->floor.is_zero());
+  EXPECT_EQ(got->uid, "u1");
+  EXPECT_EQ(got->promise_ms, 30000);
+  EXPECT_EQ(got->volumes, sent.volumes);
+}
+
+TEST(Messages, AnotherNameStandsForNothing) {
+  Request bind(RequestType::bind);
+  bind.via = "k3dj9y";
+  bind.gateway_id = {7, "store"};
+  bind.epoch = {7, 9};
+  EXPECT_EQ(encode(bind), R"({"via":"k3dj9y","bind":"9"})");
+  Result<Request> got = decode_request(encode(bind));
+  ASSERT_TRUE(got);
+  EXPECT_FALSE(kVia.resolve(*got));
+  EXPECT_TRUE(got->gateway_id.store_id.empty());
+  got->via.clear();
+  EXPECT_FALSE(Via{}.resolve(*got)) << "who has said no name is not asked by none";
+}
+
+TEST(Messages, AnswersGoViaTheNameOfTheirRequestWhenTheyAreExpected) {
+  Answer bound = answer_of(AnswerType::bound);
+  bound.via = kVia.name;
+  bound.at = {3, 8};
+  bound.epoch_alone = true;
+  EXPECT_EQ(encode(bound), R"({"via":"k3dj9x","bound":"9","at":"3.8"})");
+  Result<Answer> got = decode_answer(encode(bound), "n1");
+  ASSERT_TRUE(got && kVia.resolve(*got));
+  EXPECT_EQ(got->type, AnswerType::bound);
+  EXPECT_EQ(got->node, "n1");
+  EXPECT_EQ(got->incarnation, "inc");
+  EXPECT_EQ(got->gateway_id, bound.gateway_id);
+  EXPECT_EQ(got->epoch, bound.epoch);
+  EXPECT_EQ(got->at, bound.at);
+  Answer stale = answer_of(AnswerType::stale);
+  stale.via = kVia.name;
+  stale.high = stale.epoch;
+  EXPECT_EQ(decode_answer(encode(stale), "n1")->incarnation, "inc") << "in full";
+}
+
+TEST(Messages, AListOfRequestsInFullAndViaANameKeepsThemApart) {
+  Request named = pre_bind();
+  named.via = kVia.name;
+  named.promise_ms = kUsualPromiseMs;
+  Request full = pre_bind();
+  Request again = pre_bind();
+  again.uid = "u2";
+  const std::vector<std::string> payloads = encode_all(std::vector<Request>{full, named, again});
+  ASSERT_EQ(payloads.size(), 1u);
+  std::vector<Result<Request>> got = decode_requests(payloads[0]);
+  ASSERT_EQ(got.size(), 3u);
+  ASSERT_TRUE(got[1] && kVia.resolve(*got[1])) << payloads[0];
+  EXPECT_EQ(encode(*got[1]), encode(named));
+  EXPECT_EQ(encode(*got[0]), encode(full));
+  EXPECT_EQ(encode(*got[2]), encode(again));
+}
+
+TEST(Messages, OfWhatGoesViaANameTheFaultIsNamed) {
+  EXPECT_EQ(error_of(R"({"via":"k3dj9x"})"), "bind: is missing; must be an epoch, \"<term>.<counter>\"");
+  EXPECT_EQ(error_of(R"({"via":"k3dj9x","bind":"0"})"), "bind: must not be 0, which means none");
+  EXPECT_EQ(error_of(R"({"via":"k3dj9x","bind":"x"})"), "bind: must be a string of digits below 2^64");
+  EXPECT_EQ(error_of(R"({"via":"k3dj9x","preBind":"4"})"), "uid: is missing, here and in pod.metadata");
+  EXPECT_EQ(error_of(R"({"via":"","bind":"4"})"), "via: must not be empty");
+  EXPECT_FALSE(decode_answer(R"({"via":"k3dj9x","preBound":4})", "n1"));
 }
 
 TEST(Messages, AVolumeThatIsToBeMadeRoundTripsAndFaultsAreNamed) {

@@ -86,6 +86,24 @@ TEST_F(ListingsOfANode, AreOverWithTheLastPageInWhateverOrderPagesCome) {
   EXPECT_TRUE(asked().empty());
 }
 
+TEST_F(ListingsOfANode, ExpireAtTheBrokerAndWhatIsSentUntilItIsAnsweredDoesNot) {
+  const auto expiry = [&] {
+    EXPECT_TRUE(turn.finish().is_success());
+    return std::exchange(transport.on_wire, {}).at(0).expiry_s;
+  };
+  listings.start("n1");
+  EXPECT_EQ(expiry(), options.promise_ms / 1000);
+  Request bind(RequestType::bind);
+  bind.incarnation = "i1";
+  bind.uid = "u1";
+  bind.epoch = {4, 1};
+  sender.send("n1", bind);
+  EXPECT_EQ(expiry(), 0) << "of QoS 0 nothing waits in a queue of the broker";
+  listings.start("n1");
+  sender.send("n1", bind);
+  EXPECT_EQ(expiry(), options.promise_ms / 1000) << "in one list";
+}
+
 TEST_F(ListingsOfANode, TellTheTimeOnlyWhileTheGatewaysOwnClockIsSet) {
   listings.start("n1");
   EXPECT_EQ(asked().at(0).time, 0) << "2023 is before the first version of this program";
