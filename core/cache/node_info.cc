@@ -131,13 +131,25 @@ PodPtr NodeInfo::remove_pod(std::string_view uid, const PodAmounts& amounts) {
   return removed;
 }
 
+// Most pods: what they ask is what their one container does.
+static bool asks_as_one_container(const Pod& pod) {
+  return pod.spec->containers.size() == 1 && pod.spec->init_containers.empty() && pod.spec->requests.empty() &&
+         pod.spec->overhead.empty();
+}
+
 Resources pod_requests(const Pod& pod) {
   if (asks_as_one_container(pod)) return to_resources(pod.spec->containers.front().requests);
   return to_resources(total_requests(pod, {}));
 }
 
 Resources pod_requests_for_scoring(const Pod& pod) {
-  if (asks_as_one_container(pod)) return for_scoring(pod, pod_requests(pod));
+  if (asks_as_one_container(pod)) {
+    const ResourceList& named = pod.spec->containers.front().requests;
+    Resources asked = to_resources(named);
+    if (!named.contains("cpu")) asked.milli_cpu = kDefaultMilliCpu;
+    if (!named.contains("memory")) asked.memory = kDefaultMemory;
+    return asked;
+  }
   ResourceList unnamed = unnamed_for_scoring();
   const bool asks_as_a_whole = std::any_of(pod.spec->requests.begin(), pod.spec->requests.end(),
                                            [](const auto& item) { return is_pod_level_resource(item.first); });
