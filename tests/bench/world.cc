@@ -173,7 +173,10 @@ bool World::wait_for_queue() {
   return true;
 }
 
-PodPtr World::find_unplaced(const Pod& pod) const { return get(pending_, pod.uid()); }
+PodPtr World::find_unplaced(const Pod& pod) const {
+  const auto found = pending_.find(pod.uid());
+  return found == pending_.end() ? nullptr : found->second;
+}
 
 void World::patch_status(const Pod& pod, const StatusPatch& patch) {
   const auto found = pending_.find(pod.uid());

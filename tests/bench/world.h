@@ -74,7 +74,7 @@ class World final : public SchedulerHost, public Lister {
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::shared_ptr<const Node>> nodes_;
   std::unordered_map<std::string, std::size_t> node_numbers_;  // by name: in nodes_
-  ByKey<Pod> pending_;                                         // by uid
+  std::map<std::string, PodPtr> pending_;                      // by uid
   std::unordered_map<std::string, PodPtr> pods_;               // by key: all
   std::vector<PodPtr> victims_;
   std::string preemptor_;

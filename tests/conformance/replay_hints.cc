@@ -16,13 +16,14 @@ namespace berth {
 namespace {
 
 // Decodes a recorded manifest; null if there is none.
-template <class T, class Decode>
-std::shared_ptr<const T> decoded(const Json& manifest, Decode decode) {
+template <class Pointer, class Decode>
+Pointer decoded(const Json& manifest, Decode decode) {
   if (!manifest.is_object()) return nullptr;
+  using T = std::remove_const_t<typename Pointer::element_type>;
   Result<T> object = decode(manifest, nullptr, Rules::off);
   if (!object) return nullptr;
   if (object->metadata.uid.empty()) object->metadata.uid = object->metadata.key();
-  return std::make_shared<const T>(std::move(*object));
+  return Pointer(new T(std::move(*object)));
 }
 
 EventObjects objects_of(EventResource resource, const Json& event) {
@@ -30,9 +31,9 @@ EventObjects objects_of(EventResource resource, const Json& event) {
   const Json& before = at(event, "old");
   const Json& after = at(event, "new");
   const auto fill = [&](auto& mine_before, auto& mine_after, auto decode) {
-    using T = std::remove_const_t<typename std::decay_t<decltype(mine_before)>::element_type>;
-    mine_before = decoded<T>(before, decode);
-    mine_after = decoded<T>(after, decode);
+    using Pointer = std::decay_t<decltype(mine_before)>;
+    mine_before = decoded<Pointer>(before, decode);
+    mine_after = decoded<Pointer>(after, decode);
   };
   switch (resource) {
     case EventResource::pod:
@@ -95,7 +96,7 @@ class HintTable {
     const Json& event = at(record, "event");
     const EventResource resource = resource_named(text(at(event, "resource")));
     const ClusterEvent incoming{resource, action_named(text(at(event, "action"))), ""};
-    const PodPtr pod = decoded<Pod>(at(record, "pod"), decode_pod);
+    const PodPtr pod = decoded<PodPtr>(at(record, "pod"), decode_pod);
     if (pod == nullptr) return "the pod cannot be decoded";
     const EventObjects objects = objects_of(resource, event);
     std::string got = "NotRegistered";
@@ -144,13 +145,13 @@ Verdict replay_hint(const Json& test_case) {
     const Json& before = at(at(test_case, "event"), "old");
     const Json& after = at(at(test_case, "event"), "new");
     if (kind == "nodeUpdate") {
-      const auto node_before = decoded<Node>(before, decode_node);
-      const auto node_after = decoded<Node>(after, decode_node);
+      const auto node_before = decoded<std::shared_ptr<const Node>>(before, decode_node);
+      const auto node_after = decoded<std::shared_ptr<const Node>>(after, decode_node);
       difference = node_before && node_after ? compare_events(test_case, node_events(*node_before, *node_after))
                                              : "a node cannot be decoded";
     } else {
-      const auto pod_before = decoded<Pod>(before, decode_pod);
-      const auto pod_after = decoded<Pod>(after, decode_pod);
+      const auto pod_before = decoded<PodPtr>(before, decode_pod);
+      const auto pod_after = decoded<PodPtr>(after, decode_pod);
       difference = pod_before && pod_after ? compare_events(test_case, pod_events(*pod_before, *pod_after))
                                            : "a pod cannot be decoded";
     }
