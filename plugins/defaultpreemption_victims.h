@@ -3,13 +3,18 @@
 // filterPodsWithPDBViolation), pkg/scheduler/util/utils.go (MoreImportantPod, GetEarliestPodStartTime).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "core/api/pod.h"
+#include "core/cache/node_info.h"
 #include "core/framework/framework.h"
+#include "core/shared.h"
 
 namespace berth::preemption {
 
@@ -41,9 +46,26 @@ struct Split {
 // `split`.
 void split_by_budgets(const Pods& pods, const Budgets& budgets, Split& split);
 
+// What pods count for on their nodes. Most pods that one after another are asked about have one of a few specs.
+class KnownAmounts {
+ public:
+  const PodAmounts& of(const Pod& pod);
+
+ private:
+  struct Known {
+    SharedPart<PodSpec> spec;
+    PodAmounts amounts;
+    bool is_known = false;
+  };
+  static constexpr std::size_t kKnown = 16;
+  std::array<Known, kKnown> known_;
+};
+
 // Copies of state and node that a dry run modifies, and its lists. Kept to reuse the memory.
 struct Workspace {
   CycleState state;
+  PluginBits by_object;  // whose Filter reads nothing of a node but its object: no victim changes what it says
+  KnownAmounts amounts;
   NodeInfo node;
   Pods lower;
   Split split;

@@ -89,7 +89,9 @@ Resources to_resources(const ResourceList& list) {
 
 const std::string& NodeInfo::name() const { return node->metadata.name; }
 
-void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
+void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) { add_pod(pod, amounts_of(*pod)); }
+
+void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod, const PodAmounts& amounts) {
   // There is such a list for each node, and most are as long as they will get.
   if (pods.size() == pods.capacity()) pods.reserve(pods.size() + pods.size() / 4 + 1);
   pods.push_back(pod);
@@ -97,28 +99,39 @@ void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   if (!affinity.pod_affinity.empty() || !affinity.pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
   if (!affinity.pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
   if (takes_host_ports(*pod)) pods_with_host_ports.push_back(pod);
-  requested.add(pod_requests(*pod));
-  requested_for_scoring.add(pod_requests_for_scoring(*pod));
+  requested.add(amounts.requested);
+  requested_for_scoring.add(amounts.for_scoring);
 }
 
 std::shared_ptr<const Pod> NodeInfo::remove_pod(std::string_view uid) {
   const auto found = std::find_if(pods.begin(), pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
   CHECK(found != pods.end());
-  requested.subtract(pod_requests(**found));
-  requested_for_scoring.subtract(pod_requests_for_scoring(**found));
-  auto is_it = [&uid](const auto& pod) { return pod->uid() == uid; };
-  std::erase_if(pods_with_affinity, is_it);
-  std::erase_if(pods_with_required_anti_affinity, is_it);
-  std::erase_if(pods_with_host_ports, is_it);
-  std::shared_ptr<const Pod> removed = std::move(*found);  // `uid` may be its own
-  pods.erase(found);
+  std::shared_ptr<const Pod> removed = *found;  // `uid` may be its own
+  remove_pod(removed, amounts_of(*removed));
   return removed;
+}
+
+void NodeInfo::remove_pod(const std::shared_ptr<const Pod>& pod, const PodAmounts& amounts) {
+  const auto found = std::find(pods.begin(), pods.end(), pod);
+  CHECK(found != pods.end());
+  requested.subtract(amounts.requested);
+  requested_for_scoring.subtract(amounts.for_scoring);
+  for (auto* list : {&pods_with_affinity, &pods_with_required_anti_affinity, &pods_with_host_ports}) {
+    if (!list->empty()) std::erase(*list, pod);
+  }
+  pods.erase(found);
 }
 
 // Most pods: what they ask is what their one container does.
 static bool asks_as_one_container(const Pod& pod) {
   return pod.spec->containers.size() == 1 && pod.spec->init_containers.empty() && pod.spec->requests.empty() &&
          pod.spec->overhead.empty();
+}
+
+static Resources with_unnamed(Resources asked, const ResourceList& named) {
+  if (!named.contains("cpu")) asked.milli_cpu = kDefaultMilliCpu;
+  if (!named.contains("memory")) asked.memory = kDefaultMemory;
+  return asked;
 }
 
 Resources pod_requests(const Pod& pod) {
@@ -129,10 +142,7 @@ Resources pod_requests(const Pod& pod) {
 Resources pod_requests_for_scoring(const Pod& pod) {
   if (asks_as_one_container(pod)) {
     const ResourceList& named = pod.spec->containers.front().requests;
-    Resources asked = to_resources(named);
-    if (!named.contains("cpu")) asked.milli_cpu = kDefaultMilliCpu;
-    if (!named.contains("memory")) asked.memory = kDefaultMemory;
-    return asked;
+    return with_unnamed(to_resources(named), named);
   }
   ResourceList unnamed = unnamed_for_scoring();
   const bool asks_as_a_whole = std::any_of(pod.spec->requests.begin(), pod.spec->requests.end(),
@@ -142,6 +152,13 @@ Resources pod_requests_for_scoring(const Pod& pod) {
     for (const auto& [name, quantity] : total_requests(pod, {})) unnamed.erase(name);
   }
   return to_resources(total_requests(pod, unnamed));
+}
+
+PodAmounts amounts_of(const Pod& pod) {
+  if (!asks_as_one_container(pod)) return {pod_requests(pod), pod_requests_for_scoring(pod)};
+  const ResourceList& named = pod.spec->containers.front().requests;
+  const Resources asked = to_resources(named);
+  return {asked, with_unnamed(asked, named)};
 }
 
 Resources container_requests_for_scoring(const Pod& pod) {

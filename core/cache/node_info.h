@@ -39,6 +39,13 @@ Resources pod_requests_for_scoring(const Pod& pod);
 // (noderesources/resource_allocation.go), while pods on nodes count as above.
 Resources container_requests_for_scoring(const Pod& pod);
 
+// What a pod counts for on its node; follows from its spec.
+struct PodAmounts {
+  Resources requested;
+  Resources for_scoring;
+};
+PodAmounts amounts_of(const Pod& pod);
+
 // An image that a node has, as ImageLocality counts it.
 struct ImageState {
   std::int64_t size_bytes = 0;  // as reported by the first node that had it
@@ -71,6 +78,9 @@ struct NodeInfo {
   // On this copy only; the cache does not learn of it. The pod is not there already, or is there, respectively.
   void add_pod(const std::shared_ptr<const Pod>& pod);
   std::shared_ptr<const Pod> remove_pod(std::string_view uid);
+  // The same with the pod's amounts, for who knows them.
+  void add_pod(const std::shared_ptr<const Pod>& pod, const PodAmounts& amounts);
+  void remove_pod(const std::shared_ptr<const Pod>& pod, const PodAmounts& amounts);
 };
 
 // What is left of a resource; saturates. A request that is more than this, and more than nothing, does not fit.

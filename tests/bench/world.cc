@@ -4,6 +4,7 @@
 
 #include "core/api/decode.h"
 #include "core/api/node.h"
+#include "core/api/packed.h"
 #include "core/check.h"
 #include "core/fastpath/fast_path.h"
 #include "core/objects/object_events.h"
@@ -78,6 +79,7 @@ Result<std::shared_ptr<const Pod>> World::make_pod(const Json& manifest) {
   Result<Pod> pod = decode_pod(manifest, nullptr, Rules::off);
   if (!pod) return pod.error();
   if (pod->metadata.uid.empty()) pod->metadata.uid = pod->metadata.key();
+  share_parts(*pod);  // as the gateway holds them
   return std::make_shared<const Pod>(std::move(*pod));
 }
 
