@@ -1,7 +1,8 @@
 #include "plugins/defaultpreemption.h"
 
 #include <algorithm>
-#include <limits>
+#include <compare>
+#include <iterator>
 #include <tuple>
 
 #include "core/api/pod.h"
@@ -13,12 +14,14 @@ namespace berth {
 
 namespace {
 
-using preemption::Candidate;
-
 using preemption::Budgets;
+using preemption::Candidate;
+using preemption::Found;
+using preemption::Harm;
 using preemption::Pods;
+using preemption::Table;
+using preemption::Tried;
 using preemption::Weighed;
-using preemption::Weighings;
 
 // The reason, worded as upstream; empty: the pod may preempt.
 std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const NodeStatuses& node_statuses) {
@@ -33,16 +36,6 @@ std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const Nod
   // A charge is held by a pod that left before it ran; it ends as soon as a terminating pod would.
   if (!terminating && node->charges.empty()) return {};
   return "not eligible due to a terminating pod on the nominated node.";
-}
-
-// Keeps the order of `candidates`.
-void find_least_harmful(const Weighings& candidates, std::vector<const Weighed*>& best) {
-  best.clear();
-  for (const auto& each : candidates) {
-    if (!best.empty() && best.front()->harm < each->harm) continue;
-    if (!best.empty() && each->harm < best.front()->harm) best.clear();
-    best.push_back(each.get());
-  }
 }
 
 bool are_same(const Budgets& a, const Budgets& b) {
@@ -78,11 +71,85 @@ Status preemption_status(Code code, const std::string& text) { return {code, "pr
 
 }  // namespace
 
+namespace preemption {
+
+// The outcome of one dry run, and what it depends on in addition to the class of the pod.
+struct Tried {
+  std::int64_t generation = 0;  // of the node
+  Pods nominated;               // to the node
+  Status status;
+  std::shared_ptr<Weighed> weighed;  // on success
+
+  // Prepares `tried` for a new result; reuses memory that is not shared.
+  static void renew(std::shared_ptr<Tried>& tried) {
+    if (tried == nullptr || tried.use_count() > 1) tried = std::make_shared<Tried>();
+    if (tried->weighed == nullptr || tried->weighed.use_count() > 1) tried->weighed = std::make_shared<Weighed>();
+    tried->weighed->candidate.victims.clear();
+    tried->weighed->candidate.pdb_violations = 0;
+  }
+};
+
+// An attempt looks at a share of all nodes, and most have not changed: what it asks of those lies side by side here,
+// and the snapshot tells which may have changed.
+struct Table {
+  enum class Known : std::uint8_t { nothing, without_victims, candidate };
+  struct OfNode {
+    Known known = Known::nothing;  // of the node as it is, to which no pod is nominated
+    Harm harm;                     // of a candidate
+    std::shared_ptr<Tried> tried;  // null: not tried yet
+  };
+  Budgets budgets;
+  std::vector<OfNode> nodes;  // by index
+  std::int64_t changes_made = -1;
+
+  void follow(const Snapshot& snapshot, const Nominator& nominator) {
+    const auto& changed = snapshot.changed();
+    nodes.resize(snapshot.nodes().size());
+    if (changes_made < 0 || !changed.reaches(changes_made)) {
+      for (OfNode& each : nodes) each.known = Known::nothing;
+    } else {
+      for (const std::uint32_t index : changed.since(changes_made)) forget(index);
+    }
+    changes_made = changed.made();
+    for (const auto& [node, pods] : nominator.by_node()) forget(snapshot.index_of(node));
+  }
+  void forget(std::size_t index) {
+    if (index < nodes.size()) nodes[index].known = Known::nothing;
+  }
+};
+
+void Candidates::add(const Harm& harm, Found found) {
+  const auto order = ties_.empty() ? std::strong_ordering::less : harm <=> least_;
+  if (order < 0) {
+    ties_.clear();
+    least_ = harm;
+  }
+  if (order <= 0) ties_.push_back(static_cast<std::uint32_t>(all_.size()));
+  all_.push_back(std::move(found));
+}
+
+}  // namespace preemption
+
+namespace {
+
+const Weighed& weighed_of(const Found& found, const Table* kept) {
+  return found.own != nullptr ? *found.own : *kept->nodes[found.index].tried->weighed;
+}
+
+}  // namespace
+
+std::vector<const Weighed*> PreemptionRecord::candidates() const {
+  std::vector<const Weighed*> all;
+  for (const Found& each : found) all.push_back(&weighed_of(each, kept.get()));
+  return all;
+}
+
 std::vector<std::string> PreemptionRecord::ties() const {
-  std::vector<const Weighed*> best;
-  find_least_harmful(candidates, best);
+  preemption::Candidates sorted;
+  const std::vector<const Weighed*> all = candidates();
+  for (const Weighed* each : all) sorted.add(each->harm, {});
   std::vector<std::string> names;
-  for (const Weighed* each : best) names.push_back(each->candidate.node);
+  for (const std::uint32_t at : sorted.ties()) names.push_back(all[at]->candidate.node);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -107,43 +174,26 @@ class DefaultPreemption::PotentialNodes {
   std::vector<std::size_t> some_;  // empty: all, or none
 };
 
-// The outcome of one dry run, and what it depends on in addition to the class of the pod.
-struct DefaultPreemption::Tried {
-  std::int64_t generation = 0;  // of the node
-  Pods nominated;               // to the node
-  Status status;
-  std::shared_ptr<Weighed> weighed;  // on success
-
-  // Prepares `tried` for a new result; reuses memory that is not shared.
-  static void renew(std::shared_ptr<Tried>& tried) {
-    if (tried == nullptr || tried.use_count() > 1) tried = std::make_shared<Tried>();
-    if (tried->weighed == nullptr || tried->weighed.use_count() > 1) tried->weighed = std::make_shared<Weighed>();
-    tried->weighed->candidate.victims.clear();
-    tried->weighed->candidate.pdb_violations = 0;
-  }
-};
-
 // Results kept for a class of pods; copies share them.
 struct DefaultPreemption::Trials final : StateEntry {
-  struct Table {
-    Budgets budgets;
-    std::vector<std::shared_ptr<Tried>> by_node;  // by index of the node; null: not tried yet
-  };
   std::shared_ptr<Table> table = std::make_shared<Table>();
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Trials>(*this); }
 
   // The table of the class of `state`; null: nothing can be kept.
-  static Table* of(CycleState& state, const Budgets& budgets, std::size_t nodes) {
+  static std::shared_ptr<Table> of(CycleState& state, const Budgets& budgets) {
     if (state.of_class == nullptr) return nullptr;
     auto* trials = state.of_class->edit<Trials>();
     if (trials == nullptr) {
       state.of_class->write(std::make_unique<Trials>());
       trials = state.of_class->edit<Trials>();
     }
-    Table& table = *trials->table;
-    if (!are_same(table.budgets, budgets)) table = {budgets, {}};
-    table.by_node.resize(nodes);
-    return &table;
+    if (!are_same(trials->table->budgets, budgets)) {
+      trials->table = std::make_shared<Table>();
+      trials->table->budgets = budgets;
+    } else if (trials->table.use_count() > 1) {
+      trials->table = std::make_shared<Table>(*trials->table);  // somebody still reads an earlier attempt's record
+    }
+    return trials->table;
   }
 };
 
@@ -173,7 +223,7 @@ Json DefaultPreemption::args() const {
 std::string DefaultPreemption::no_candidate_message(const DryRun& run) const {
   const std::size_t nodes = handle_.snapshot().nodes().size();
   std::map<std::string, std::size_t> nodes_of_reason;
-  for (const auto& tried : run.failed) {
+  for (const Tried* tried : run.failed) {
     for (const std::string& reason : tried->status.reasons()) ++nodes_of_reason[reason];
   }
   if (run.without_victims > 0) {
@@ -210,43 +260,68 @@ void DefaultPreemption::try_node(const Framework& framework, const CycleState& s
   }
 }
 
+// One node that is not known.
+void DefaultPreemption::look_at(std::size_t index, const Framework& framework, const CycleState& state, const Pod& pod,
+                                const Budgets& budgets, std::size_t enough, DryRun& run) {
+  using Known = Table::Known;
+  const NodeInfo& node = *handle_.snapshot().nodes()[index];
+  const Pods& nominated = handle_.nominator().pods_on(node.name());
+  // If the pod is nominated to this node, it does not count itself, while other pods of its class count it.
+  const bool may_keep = run.kept != nullptr && std::none_of(nominated.begin(), nominated.end(),
+                                                            [&](const auto& each) { return each->uid() == pod.uid(); });
+  Table::OfNode none;
+  Table::OfNode& of_node = may_keep ? run.kept->nodes[index] : none;
+  Known& known = may_keep && nominated.empty() ? of_node.known : none.known;
+  if (!preemption::has_victims(node, pod)) {
+    ++run.without_victims;
+    known = Known::without_victims;
+    return;
+  }
+  std::shared_ptr<Tried>& tried = of_node.tried;
+  if (tried == nullptr || tried->generation != node.generation || tried->nominated != nominated) {
+    try_node(framework, state, pod, budgets, node, tried);
+  }
+  if (tried->weighed != nullptr) {
+    known = Known::candidate;
+    of_node.harm = tried->weighed->harm;
+    preemption::Candidates& mine = tried->weighed->candidate.pdb_violations == 0 ? run.candidates : run.violating;
+    if (mine.all().size() < enough) mine.add(of_node.harm, {may_keep ? nullptr : tried->weighed, index});
+    return;
+  }
+  if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
+  run.failed.push_back(tried.get());
+  if (!may_keep) run.owned.push_back(tried);
+}
+
 DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework, CycleState& state, const Pod& pod,
                                                      const PotentialNodes& potential) {
-  const auto& nodes = handle_.snapshot().nodes();
   const Budgets budgets = handle_.lister().disruption_budgets();
-  const std::size_t offset = handle_.draw(potential.size());
   const std::size_t enough = enough_candidates(potential.size());
-  Trials::Table* kept = Trials::of(state, budgets, nodes.size());
-  DryRun run;
-  run.candidates.reserve(std::min(enough, potential.size()));
-  Weighings violating;
-  for (std::size_t i = 0; i < potential.size(); ++i) {
-    // Stop at enough candidates, if at least one violates no budget.
-    if (!run.candidates.empty() && run.candidates.size() + violating.size() >= enough) break;
-    const std::size_t index = potential[(offset + i) % potential.size()];
-    const NodeInfo& node = *nodes[index];
-    if (!preemption::has_victims(node, pod)) {
-      ++run.without_victims;
-      continue;
-    }
-    const Pods& nominated = handle_.nominator().pods_on(node.name());
-    // If the pod is nominated to this node, it does not count itself, while other pods of its class count it.
-    const bool may_keep = kept != nullptr && std::none_of(nominated.begin(), nominated.end(),
-                                                          [&](const auto& each) { return each->uid() == pod.uid(); });
-    std::shared_ptr<Tried> own;
-    std::shared_ptr<Tried>& tried = may_keep ? kept->by_node[index] : own;
-    if (tried == nullptr || tried->generation != node.generation || tried->nominated != nominated) {
-      try_node(framework, state, pod, budgets, node, tried);
-    }
-    if (tried->weighed != nullptr) {
-      Weighings& mine = tried->weighed->candidate.pdb_violations == 0 ? run.candidates : violating;
-      if (mine.size() < enough) mine.push_back(tried->weighed);
-      continue;
-    }
-    if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
-    run.failed.push_back(tried);
+  workspace_.by_object.reset();
+  for (const auto& entry : framework.filters()) {
+    if (entry.plugin->reads(pod, Point::filter) == Reads::node_object) workspace_.by_object.set(entry.number);
   }
-  std::move(violating.begin(), violating.end(), std::back_inserter(run.candidates));
+  DryRun run;
+  run.kept = Trials::of(state, budgets);
+  if (run.kept != nullptr) run.kept->follow(handle_.snapshot(), handle_.nominator());
+  run.candidates.expect(std::min(enough, potential.size()));
+  std::size_t at = handle_.draw(potential.size());
+  for (std::size_t left = potential.size(); left > 0; --left) {
+    // Stop at enough candidates, if at least one violates no budget.
+    const std::size_t found = run.candidates.all().size();
+    if (found > 0 && found + run.violating.all().size() >= enough) break;
+    const std::size_t index = potential[at];
+    at = at + 1 == potential.size() ? 0 : at + 1;
+    const Table::OfNode* const kept = run.kept == nullptr ? nullptr : &run.kept->nodes[index];
+    if (kept == nullptr || kept->known == Table::Known::nothing) {
+      look_at(index, framework, state, pod, budgets, enough, run);
+    } else if (kept->known == Table::Known::without_victims) {
+      ++run.without_victims;
+    } else {
+      preemption::Candidates& mine = std::get<0>(kept->harm) == 0 ? run.candidates : run.violating;
+      if (mine.all().size() < enough) mine.add(kept->harm, {nullptr, index});
+    }
+  }
   return run;
 }
 
@@ -269,20 +344,25 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
     tried.without_victims = count_potential(node_statuses);
     if (tried.without_victims > 0) handle_.draw(tried.without_victims);  // as a dry run does, for equal draws after it
   }
-  if (tried.candidates.empty()) {
+  const bool violates = tried.candidates.all().empty();
+  const preemption::Candidates& best = violates ? tried.violating : tried.candidates;
+  if (best.all().empty()) {
     if (!tried.errors.empty()) return preemption_status(Code::error, join(tried.errors));
     result.nominated_node = "";
     return preemption_status(Code::unschedulable, no_candidate_message(tried));
   }
-  find_least_harmful(tried.candidates, ties_);
-  const Candidate& chosen = ties_[ties_.size() == 1 ? 0 : handle_.draw(ties_.size())]->candidate;
+  const std::vector<std::uint32_t>& ties = best.ties();
+  const std::uint32_t drawn = ties[ties.size() == 1 ? 0 : handle_.draw(ties.size())];
+  const Candidate& chosen = weighed_of(best.all()[drawn], tried.kept.get()).candidate;
   result.nominated_node = chosen.node;
   result.victims = chosen.victims;
   if (handle_.metrics() != nullptr) {
     handle_.metrics()->preemption_victims.at().observe(static_cast<double>(result.victims.size()));
   }
   auto record = std::make_unique<PreemptionRecord>();
-  record->candidates = std::move(tried.candidates);
+  record->kept = std::move(tried.kept);
+  record->found = tried.candidates.take();
+  std::ranges::move(tried.violating.take(), std::back_inserter(record->found));
   state.write(std::move(record));
   return {};
 }

@@ -18,13 +18,37 @@ struct Weighed {
   Candidate candidate;
   Harm harm;
 };
-using Weighings = std::vector<std::shared_ptr<const Weighed>>;
+struct Tried;  // the outcome of any dry run
+struct Table;  // outcomes that are kept for a class of pods
+
+// A node whose dry run found victims.
+struct Found {
+  std::shared_ptr<const Weighed> own;  // null: it is kept in a table
+  std::size_t index = 0;               // there
+};
+
+// Some of them, and which are the least harmful.
+class Candidates {
+ public:
+  void add(const Harm& harm, Found found);
+  const std::vector<Found>& all() const { return all_; }
+  const std::vector<std::uint32_t>& ties() const { return ties_; }  // in all(), in its order
+  void expect(std::size_t candidates) { all_.reserve(candidates); }
+  std::vector<Found> take() { return std::move(all_); }
+
+ private:
+  std::vector<Found> all_;
+  Harm least_;
+  std::vector<std::uint32_t> ties_;
+};
 
 }  // namespace preemption
 
 // The candidates of one attempt; in the CycleState under the plugin's name, if there was any.
 struct PreemptionRecord final : StateEntry {
-  preemption::Weighings candidates;
+  std::shared_ptr<const preemption::Table> kept;
+  std::vector<preemption::Found> found;
+  std::vector<const preemption::Weighed*> candidates() const;  // valid as long as the record
   // Sorted names of the best nodes that are equal by every criterion; one of them was chosen at random.
   std::vector<std::string> ties() const;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<PreemptionRecord>(*this); }
@@ -51,25 +75,27 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   bool reads_state(const Pod& pod) const override;
 
  private:
-  struct Tried;
   struct DryRun {
-    preemption::Weighings candidates;
-    std::vector<std::shared_ptr<Tried>> failed;
+    std::shared_ptr<preemption::Table> kept;                // null: nothing can be kept
+    preemption::Candidates candidates, violating;           // the latter violate a budget
+    std::vector<const preemption::Tried*> failed;           // as kept, or owned
+    std::vector<std::shared_ptr<preemption::Tried>> owned;  // of those that are not kept
     std::size_t without_victims = 0;  // nodes that were not tried: no pod on them has a lower priority
     std::vector<std::string> errors;
   };
   struct Trials;
   class PotentialNodes;
   DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const PotentialNodes& potential);
+  void look_at(std::size_t index, const Framework& framework, const CycleState& state, const Pod& pod,
+               const preemption::Budgets& budgets, std::size_t enough, DryRun& run);
   void try_node(const Framework& framework, const CycleState& state, const Pod& pod, const preemption::Budgets& budgets,
-                const NodeInfo& node, std::shared_ptr<Tried>& tried);
+                const NodeInfo& node, std::shared_ptr<preemption::Tried>& tried);
   std::string no_candidate_message(const DryRun& run) const;
   std::size_t enough_candidates(std::size_t nodes) const;
 
   Args args_;
   Handle& handle_;
   preemption::Workspace workspace_;
-  std::vector<const preemption::Weighed*> ties_;  // the least harmful candidates of an attempt
 };
 
 }  // namespace berth

@@ -35,24 +35,31 @@ void sort_by_importance(Pods& pods) {
 class Trial {
  public:
   Trial(const Framework& framework, const Nominator& nominator, const Pod& pod, Workspace& workspace)
-      : framework_(framework), nominator_(nominator), state_(workspace.state), pod_(pod), node_(workspace.node) {}
+      : framework_(framework),
+        nominator_(nominator),
+        workspace_(workspace),
+        state_(workspace.state),
+        pod_(pod),
+        node_(workspace.node) {}
 
-  Status take_away(const Pod& victim) {
-    node_.remove_pod(victim.uid());
-    return framework_.run_remove_pod(state_, pod_, victim, node_);
+  Status take_away(const PodPtr& victim) {
+    node_.remove_pod(victim->uid(), workspace_.amounts.of(*victim));
+    return framework_.run_remove_pod(state_, pod_, *victim, node_);
   }
   Status put_back(const PodPtr& victim) {
-    node_.add_pod(victim);
+    node_.add_pod(victim, workspace_.amounts.of(*victim));
     return framework_.run_add_pod(state_, pod_, *victim, node_);
   }
   Status fits() const { return framework_.run_filter_with_nominated(state_, pod_, node_, nominator_); }
+  // To be called once the preemptor fits: plugins that victims do not matter to need not be asked again.
+  void pass_over_objects() { state_.skip_filter |= workspace_.by_object; }
 
   // Restores each pod if the preemptor still fits with it; the others are victims.
   Status reprieve(const Pods& pods, Pods& victims) {
     for (const auto& each : pods) {
       if (Status status = put_back(each); !status.is_success()) return status;
       if (fits().is_success()) continue;
-      if (Status status = take_away(*each); !status.is_success()) return status;
+      if (Status status = take_away(each); !status.is_success()) return status;
       victims.push_back(each);
     }
     return {};
@@ -61,6 +68,7 @@ class Trial {
  private:
   const Framework& framework_;
   const Nominator& nominator_;
+  Workspace& workspace_;
   CycleState& state_;
   const Pod& pod_;
   NodeInfo& node_;
@@ -117,9 +125,10 @@ Status select_victims(const Framework& framework, const Nominator& nominator, co
                [&pod](const auto& each) { return each->priority < pod.priority; });
   Trial trial(framework, nominator, pod, workspace);
   for (const auto& each : lower) {
-    if (Status status = trial.take_away(*each); !status.is_success()) return status;
+    if (Status status = trial.take_away(each); !status.is_success()) return status;
   }
   if (Status status = trial.fits(); !status.is_success()) return status;
+  trial.pass_over_objects();
   sort_by_importance(lower);
   split_by_budgets(lower, budgets, workspace.split);
   found.node = workspace.node.name();

@@ -3,6 +3,7 @@
 // filterPodsWithPDBViolation), pkg/scheduler/util/utils.go (MoreImportantPod, GetEarliestPodStartTime).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "core/api/pod.h"
+#include "core/cache/asked_amounts.h"
+#include "core/cache/node_info.h"
 #include "core/framework/framework.h"
 
 namespace berth::preemption {
@@ -45,6 +48,8 @@ void split_by_budgets(const Pods& pods, const Budgets& budgets, Split& split);
 // Copies of state and node that a dry run modifies, and its lists. Kept to reuse the memory.
 struct Workspace {
   CycleState state;
+  PluginBits by_object;  // whose Filter reads nothing of a node but its object: no victim changes what it says
+  AskedAmounts amounts;
   NodeInfo node;
   Pods lower;
   Split split;

@@ -101,12 +101,18 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
 }
 
 bool Cache::prepare(Snapshot& snapshot, const Snapshot::Needs& needs, std::size_t most) const {
-  if (snapshot.structure_ == structure_) return snapshot.prepare(needs, most);
-  if (may_loosen(snapshot)) return false;
-  rearrange(snapshot);
-  snapshot.is_unread_ = true;
-  take_changes(snapshot);
-  return true;
+  if (snapshot.structure_ != structure_) {
+    if (may_loosen(snapshot)) return false;
+    rearrange(snapshot);
+    snapshot.is_unread_ = true;
+    return true;
+  }
+  // Another part: what changed before nodes were numbered afresh may be all of them.
+  if (snapshot.is_unread_ && snapshot.generation_ != generation_) {
+    take_changes(snapshot);
+    return true;
+  }
+  return snapshot.prepare(needs, most);
 }
 
 void Cache::take_change(Snapshot& snapshot, Index index) const {

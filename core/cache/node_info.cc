@@ -137,6 +137,12 @@ static bool asks_as_one_container(const Pod& pod) {
          pod.spec->overhead.empty();
 }
 
+static Resources with_unnamed(Resources asked, const ResourceList& named) {
+  if (!named.contains("cpu")) asked.milli_cpu = kDefaultMilliCpu;
+  if (!named.contains("memory")) asked.memory = kDefaultMemory;
+  return asked;
+}
+
 Resources pod_requests(const Pod& pod) {
   if (asks_as_one_container(pod)) return to_resources(pod.spec->containers.front().requests);
   return to_resources(total_requests(pod, {}));
@@ -145,10 +151,7 @@ Resources pod_requests(const Pod& pod) {
 Resources pod_requests_for_scoring(const Pod& pod) {
   if (asks_as_one_container(pod)) {
     const ResourceList& named = pod.spec->containers.front().requests;
-    Resources asked = to_resources(named);
-    if (!named.contains("cpu")) asked.milli_cpu = kDefaultMilliCpu;
-    if (!named.contains("memory")) asked.memory = kDefaultMemory;
-    return asked;
+    return with_unnamed(to_resources(named), named);
   }
   ResourceList unnamed = unnamed_for_scoring();
   const bool asks_as_a_whole = std::any_of(pod.spec->requests.begin(), pod.spec->requests.end(),
@@ -158,6 +161,13 @@ Resources pod_requests_for_scoring(const Pod& pod) {
     for (const auto& [name, quantity] : total_requests(pod, {})) unnamed.erase(name);
   }
   return to_resources(total_requests(pod, unnamed));
+}
+
+PodAmounts amounts_of(const Pod& pod) {
+  if (!asks_as_one_container(pod)) return {pod_requests(pod), pod_requests_for_scoring(pod)};
+  const ResourceList& named = pod.spec->containers.front().requests;
+  const Resources asked = to_resources(named);
+  return {asked, with_unnamed(asked, named)};
 }
 
 Resources container_requests_for_scoring(const Pod& pod) {

@@ -207,7 +207,7 @@ class Comparison {
     const auto* found = got_.state.read<PreemptionRecord>();
     const PreemptionRecord& record = found == nullptr ? none : *found;
     Strings got;
-    for (const auto& each : record.candidates) {
+    for (const auto* each : record.candidates()) {
       const preemption::Candidate& candidate = each->candidate;
       got.push_back(candidate.node + " " + show(keys(candidate.victims)) + " " +
                     std::to_string(candidate.pdb_violations));

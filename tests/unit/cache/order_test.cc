@@ -265,12 +265,13 @@ TEST_F(CacheOrder, IsPreparedInPartsUntilNobodyHasToLookAtEachNode) {
   while (cache.prepare(snapshot, {keys, true}, 100)) {
     ++parts;
     EXPECT_EQ(snapshot.nodes().size(), 300u) << "they are numbered first";
-    const std::size_t now = parts < 2 ? 0 : snapshot.columns().kept_values();
+    EXPECT_EQ(snapshot.generation() < 0, parts < 2) << "then their states";
+    const std::size_t now = parts < 3 ? 0 : snapshot.columns().kept_values();
     EXPECT_LE(now, values + 100);
     values = now;
   }
   EXPECT_EQ(values, 303u) << "of both labels";
-  EXPECT_EQ(parts, 1 + 1 + 3 + 3 + 3) << "order, amounts, kinds of pods, and two labels";
+  EXPECT_EQ(parts, 1 + 1 + 1 + 3 + 3 + 3) << "order, states, amounts, kinds of pods, and two labels";
   cache.update_snapshot(snapshot);
   EXPECT_EQ(order(), order_anew());
   check();

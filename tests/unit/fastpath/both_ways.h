@@ -323,7 +323,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     const auto* record = state.read<PreemptionRecord>();
     if (record == nullptr) return {};
     std::vector<std::string> lines = record->ties();
-    for (const auto& each : record->candidates) {
+    for (const auto* each : record->candidates()) {
       lines.push_back(each->candidate.node + " " + std::to_string(each->candidate.pdb_violations));
       for (const auto& victim : each->candidate.victims) lines.back() += " " + victim->uid();
     }

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <set>
+#include <string>
+
 #include "core/random.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

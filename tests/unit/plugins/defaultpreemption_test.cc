@@ -166,7 +166,7 @@ TEST_F(PreemptionTest, OrdersVictimsThatViolateABudgetAndOthersByImportance) {
   cluster.protect({"low"});
   CycleState state;
   EXPECT_EQ(names(cluster.attempt(preemptor("4"), state).victims), Names({"high", "low"}));
-  EXPECT_EQ(state.read<PreemptionRecord>()->candidates.at(0)->candidate.pdb_violations, 1);
+  EXPECT_EQ(state.read<PreemptionRecord>()->candidates().at(0)->candidate.pdb_violations, 1);
 }
 
 TEST_F(PreemptionTest, RespectsPodsNominatedToTheNode) {
@@ -260,8 +260,8 @@ TEST_F(PreemptionTest, DoesNotChangeAnEarlierAttemptsRecordWhenItEvaluatesTheNod
   CycleState later;
   later.of_class = &of_class;
   ASSERT_EQ(cluster.attempt(preemptor(), later).nominated_node, "n1");
-  EXPECT_EQ(names(later.read<PreemptionRecord>()->candidates.at(0)->candidate.victims), Names({"second"}));
-  EXPECT_EQ(names(earlier.read<PreemptionRecord>()->candidates.at(0)->candidate.victims), Names({"first"}));
+  EXPECT_EQ(names(later.read<PreemptionRecord>()->candidates().at(0)->candidate.victims), Names({"second"}));
+  EXPECT_EQ(names(earlier.read<PreemptionRecord>()->candidates().at(0)->candidate.victims), Names({"first"}));
 }
 
 class PreemptionSearch : public PreemptionTest {
@@ -278,7 +278,7 @@ class PreemptionSearch : public PreemptionTest {
         preemptor(), state,
         Json(Json::Object{{"minCandidateNodesPercentage", percentage}, {"minCandidateNodesAbsolute", absolute}})));
     Names nodes;
-    for (const auto& each : state.read<PreemptionRecord>()->candidates) {
+    for (const auto& each : state.read<PreemptionRecord>()->candidates()) {
       nodes.push_back(each->candidate.node);
     }
     std::sort(nodes.begin(), nodes.end());
