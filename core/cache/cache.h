@@ -193,8 +193,6 @@ class Cache {
   void loosen(Snapshot& snapshot) const;
   void take_changes(Snapshot& snapshot) const;
   void take_change(Snapshot& snapshot, Index index) const;
-  void prefetch_changes(const Snapshot& snapshot, std::span<const Index> changes) const;
-  std::vector<Index> newer_than(std::int64_t generation) const;
   void keep_spare(std::shared_ptr<const NodeInfo> state) const;
   void note_structure(const std::string& node, Index number);
 

@@ -8,6 +8,47 @@
 
 namespace berth {
 
+namespace {
+
+// Of changes to come the later ones, each in three steps, as one has to be there to find the next.
+template <class Entries>
+void prefetch_changes(const Entries& entries, const Snapshot& snapshot, std::span<const std::size_t> index_by_number,
+                      std::span<const KeyIndex::Index> changes) {
+  constexpr std::size_t kStep = 4;
+  const std::size_t nodes = snapshot.nodes().size();
+  const auto place_of = [&](KeyIndex::Index number) {
+    return number < index_by_number.size() ? index_by_number[number] : nodes;
+  };
+  if (changes.size() > 3 * kStep) {
+    const KeyIndex::Index number = changes[3 * kStep];
+    prefetch(entries[number]);
+    if (number < index_by_number.size()) __builtin_prefetch(&index_by_number[number]);
+  }
+  if (changes.size() > 2 * kStep) {
+    const KeyIndex::Index number = changes[2 * kStep];
+    if (entries[number].info != nullptr) prefetch(*entries[number].info);
+    if (const std::size_t at = place_of(number); at < nodes) snapshot.prefetch_place(at);
+  }
+  if (changes.size() > kStep) {
+    if (const std::size_t at = place_of(changes[kStep]); at < nodes) snapshot.prefetch_state(at);
+  }
+}
+
+// The oldest first.
+template <class Entries>
+std::vector<KeyIndex::Index> newer_than(const Entries& entries, std::int64_t generation) {
+  std::vector<KeyIndex::Index> found;
+  for (KeyIndex::Index index = 0; index < entries.size(); ++index) {
+    if (entries[index].info != nullptr && entries[index].info->generation > generation) found.push_back(index);
+  }
+  std::sort(found.begin(), found.end(), [&entries](KeyIndex::Index a, KeyIndex::Index b) {
+    return entries[a].info->generation < entries[b].info->generation;
+  });
+  return found;
+}
+
+}  // namespace
+
 std::vector<Cache::Index> Cache::order() const {
   std::vector<Index> nodes;
   nodes.reserve(entries_.size());
@@ -128,53 +169,20 @@ void Cache::take_change(Snapshot& snapshot, Index index) const {
   if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
 }
 
-// Of changes to come the later ones, each in three steps, as one has to be there to find the next.
-void Cache::prefetch_changes(const Snapshot& snapshot, std::span<const Index> changes) const {
-  constexpr std::size_t kStep = 4;
-  const auto place_of = [&snapshot](Index index) {
-    return index < snapshot.index_by_number_.size() ? snapshot.index_by_number_[index] : Snapshot::kNoIndex;
-  };
-  if (changes.size() > 3 * kStep) {
-    const Index index = changes[3 * kStep];
-    berth::prefetch(entries_[index]);
-    if (index < snapshot.index_by_number_.size()) __builtin_prefetch(&snapshot.index_by_number_[index]);
-  }
-  if (changes.size() > 2 * kStep) {
-    const Index index = changes[2 * kStep];
-    if (entries_[index].info != nullptr) berth::prefetch(*entries_[index].info);
-    if (const std::size_t at = place_of(index); at != Snapshot::kNoIndex) snapshot.prefetch_place(at);
-  }
-  if (changes.size() > kStep) {
-    const std::size_t at = place_of(changes[kStep]);
-    if (at != Snapshot::kNoIndex) snapshot.prefetch_state(at);
-  }
-}
-
-// The oldest first.
-std::vector<Cache::Index> Cache::newer_than(std::int64_t generation) const {
-  std::vector<Index> found;
-  for (Index index = 0; index < entries_.size(); ++index) {
-    if (entries_[index].info != nullptr && entries_[index].info->generation > generation) found.push_back(index);
-  }
-  std::sort(found.begin(), found.end(),
-            [this](Index a, Index b) { return entries_[a].info->generation < entries_[b].info->generation; });
-  return found;
-}
-
 void Cache::take_changes(Snapshot& snapshot) const {
   if (touched_.reaches(snapshot.generation_)) {
     std::int64_t generation = snapshot.generation_;
     const std::span<const Index> touched = touched_.since(snapshot.generation_);
     for (std::size_t i = 0; i < touched.size(); ++i) {
       const Index index = touched[i];
-      prefetch_changes(snapshot, touched.subspan(i));
+      prefetch_changes(entries_, snapshot, snapshot.index_by_number_, touched.subspan(i));
       const Entry& entry = entries_[index];
       // Touched again later, or gone.
       if (++generation != (entry.info == nullptr ? -1 : entry.info->generation)) continue;
       take_change(snapshot, index);
     }
   } else {
-    for (const Index index : newer_than(snapshot.generation_)) take_change(snapshot, index);
+    for (const Index index : newer_than(entries_, snapshot.generation_)) take_change(snapshot, index);
   }
   snapshot.has_images_ = !images_.empty();
   snapshot.pods_with_affinity_ = pods_with_affinity_;

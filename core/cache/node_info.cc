@@ -91,10 +91,6 @@ Resources to_resources(const ResourceList& list) {
 
 const std::string& NodeInfo::name() const { return node->metadata.name; }
 
-PodAmounts amounts_of(const Pod& pod) {
-  return {pod_requests(pod), pod_requests_for_scoring(pod), takes_host_ports(pod)};
-}
-
 void NodeInfo::add_pod(const PodPtr& pod) { add_pod(pod, amounts_of(*pod)); }
 
 void NodeInfo::add_pod(const PodPtr& pod, const PodAmounts& amounts) {
@@ -164,10 +160,10 @@ Resources pod_requests_for_scoring(const Pod& pod) {
 }
 
 PodAmounts amounts_of(const Pod& pod) {
-  if (!asks_as_one_container(pod)) return {pod_requests(pod), pod_requests_for_scoring(pod)};
+  if (!asks_as_one_container(pod)) return {pod_requests(pod), pod_requests_for_scoring(pod), takes_host_ports(pod)};
   const ResourceList& named = pod.spec->containers.front().requests;
   const Resources asked = to_resources(named);
-  return {asked, with_unnamed(asked, named)};
+  return {asked, with_unnamed(asked, named), takes_host_ports(pod)};
 }
 
 Resources container_requests_for_scoring(const Pod& pod) {

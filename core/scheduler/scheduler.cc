@@ -6,7 +6,6 @@
 #include "core/check.h"
 #include "core/framework/missing_declarations.h"
 #include "core/objects/object_events.h"
-#include "core/prefetch.h"
 #include "core/scheduler/named_node.h"
 
 namespace berth {
@@ -118,7 +117,7 @@ Scheduler::Attempt Scheduler::schedule_one() {
   if (!queued) return {};
   Attempt attempt;
   attempt.popped = true;
-  expect_node();
+  read_ahead_.finish(snapshot_, cache_);
   queued->began_us = clock_.now_us();
   const Framework* framework = framework_of(*queued->pod);
   if (skips(*queued->pod, framework)) {
@@ -157,8 +156,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(const Framework& framework, Que
     return nullptr;
   }
   host_.node_chosen(queued);
-  likely_next_ = result.decision.likely_next;
-  if (likely_next_) snapshot_.prefetch_place(*likely_next_);
+  read_ahead_.note(result.decision.likely_next, snapshot_);
   const std::string& node = result.decision.node;
   queue_.nominator().remove(queued.pod->uid());  // from here on it counts as assumed
   Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
@@ -207,24 +205,8 @@ std::unique_ptr<BindingCycle> Scheduler::reserve_and_permit(std::unique_ptr<Bind
   if ((flight.is_success() || cycle->waits) && pod->nominated_node_name != reservation.node()) {
     host_.patch_status(*pod, {std::nullopt, reservation.node(), true});
   }
-  read_ahead();
+  read_ahead_.go_on(snapshot_, queue_);
   return cycle;
-}
-
-// What the next attempt will probably read is on its way while the host deals with this one.
-void Scheduler::read_ahead() {
-  queue_.prefetch_next();
-  if (likely_next_) snapshot_.prefetch_state(*likely_next_);
-}
-
-// The second part of it, for which the first has to be there.
-void Scheduler::expect_node() {
-  const std::optional<std::size_t> likely = std::exchange(likely_next_, std::nullopt);
-  if (!likely || *likely >= snapshot_.nodes().size()) return;
-  const NodeInfo& node = *snapshot_.nodes()[*likely];
-  cache_.expect(node);
-  prefetch(node.name());
-  __builtin_prefetch(node.pods.data());
 }
 
 // A rejection on the chosen node is reported as that of one node; it clears the nomination and runs no PostFilter.

@@ -31,6 +31,7 @@
 #include "core/scheduler/event_handlers.h"
 #include "core/scheduler/explanation.h"
 #include "core/scheduler/node_evaluator.h"
+#include "core/scheduler/read_ahead.h"
 #include "core/scheduler/reservation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "core/status.h"
@@ -155,8 +156,6 @@ class Scheduler final : public Handle {
   bool prepare_snapshot();
   bool skips(const Pod& pod, const Framework* framework);
   void let_go(const Pod& pod);
-  void read_ahead();
-  void expect_node();
   std::unique_ptr<BindingCycle> try_pod(const Framework& framework, QueuedPod&& queued);
   std::unique_ptr<BindingCycle> reserve_and_permit(std::unique_ptr<BindingCycle> cycle,
                                                    const std::map<std::string, Millis>& waits);
@@ -186,7 +185,7 @@ class Scheduler final : public Handle {
   Queue queue_;
   EventHandlers handlers_;
   NodeSearch search_;
-  std::optional<std::size_t> likely_next_;  // Decision::likely_next of the last attempt
+  ReadAhead read_ahead_;
   Log* log_;
   std::unique_ptr<NodeEvaluator> evaluator_;  // destroyed before the frameworks: it keeps results of their plugins
 };
