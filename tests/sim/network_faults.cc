@@ -41,9 +41,9 @@ bool NetworkFaults::is_lost_for_ever(const Leg& leg) const {
   if (sabotage_ == Sabotage::m) return !storm_ && leg.message.topic.find("/status/") != std::string::npos;
   if (storm_ || leg.message.topic.find("/answers/") == std::string::npos) return false;
   switch (sabotage_) {
-    case Sabotage::l2: return contains(leg, "PreBound");
+    case Sabotage::l2: return contains(leg, "PreBound") || contains(leg, "preBound");
     case Sabotage::l3: return contains(leg, "Released");
-    case Sabotage::l4: return contains(leg, "Bound");
+    case Sabotage::l4: return contains(leg, "Bound") || contains(leg, "bound");
     default: return false;
   }
 }
