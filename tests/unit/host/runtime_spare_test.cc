@@ -62,6 +62,8 @@ TEST_F(SpareTest, APodWhoseSpareProcessIsKilledWhileItIsHeldGetsAnotherKeeper) {
   const pid_t spare = wait_for_spare();
   ASSERT_EQ(hold(tag_, manifest), spare);
   kill(spare, SIGKILL);
+  // Not on the loop, where the runtime would hear of it before the start.
+  while (read("/proc/" + std::to_string(spare) + "/stat").find(") Z ") == std::string::npos) continue;
   ASSERT_TRUE(runtime_->start(tag_, manifest, {}).has_value());
   runtime_->go(tag_);
   EXPECT_EQ(phase(wait_finished()), "Succeeded");

@@ -82,8 +82,8 @@ TEST_F(RuntimeTest, UndoRemovesWhatPrepareCreated) {
 TEST_F(RuntimeTest, UndoEndsAPodThatIsHeldAheadOfItsStart) {
   const pid_t held = hold(tag_, pod("true"));
   runtime_->undo(tag_);
-  EXPECT_TRUE(runtime_->list().value().empty());
   run_while([&] { return fs::exists("/proc/" + std::to_string(held)); });  // not even as a zombie
+  EXPECT_TRUE(runtime_->list().value().empty());
 }
 
 }  // namespace
