@@ -63,6 +63,7 @@ void Agent::carry_out(const Request& request) {
     if (is_told_of_lost_time(request)) return;
     answers_.send_kept(request);
     if (config_.time_floor != nullptr && request.time > 0) config_.time_floor->note_told(request.time);
+    if (request.page == 0) volumes_.disown_filled(state());
     answers_.send_page(request, volumes_.unused(state()), volumes_.kept(state()));
     if (request.report) report();
     note_protocol(request);

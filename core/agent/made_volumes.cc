@@ -191,10 +191,23 @@ bool MadeVolumes::disown(const Request& request) {
   if (free && *free) return false;
   const std::string why = free ? not_made_here(known->second.path) : free.error().message();
   parts_.log.write(Level::warn, "volume not deleted", {{"volume", request.volume}, {"why", why}});
-  if (!free) return true;
-  parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + request.volume);
-  volumes_.erase(known);
+  if (free) end_record(request.volume);
   return true;
+}
+
+void MadeVolumes::end_record(const std::string& volume) {
+  parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + volume);
+  volumes_.erase(volume);
+}
+
+void MadeVolumes::disown_filled(const NodeState& state) {
+  for (const std::string& name : unused(state)) {
+    const Result<bool> free = parts_.directories->is_free(root_of(volumes_.at(name)), name);
+    if (!free || *free) continue;
+    parts_.log.write(Level::warn, "volume disowned",
+                     {{"volume", name}, {"why", not_made_here(volumes_.at(name).path)}});
+    end_record(name);
+  }
 }
 
 void MadeVolumes::remove(const Request& request, const NodeState& state) {
@@ -225,8 +238,7 @@ void MadeVolumes::remove_some(const std::string& volume) {
   if (!gone || !*gone) {
     return remove_later(volume, gone ? kNextStepMs : kAgainMs);
   }
-  parts_.turn.store().erase(Table::meta, std::string(kVolumeKeys) + volume);
-  volumes_.erase(volume);
+  end_record(volume);
   const auto asked = asked_.extract(volume);
   if (!asked.empty()) removed_(volume, asked.mapped());
   steps_.erase(volume);

@@ -72,6 +72,9 @@ class MadeVolumes {
   // a path, when a pod has used it, or when its directory is not empty: no pod wrote that, so this device has not made
   // it, and its record ends.
   void remove(const Request& request, const NodeState& state);
+  // Before a listing: ends the records of unused volumes whose directories are not empty, as remove() would, so that
+  // the listing tells of them as of what this agent has no record of.
+  void disown_filled(const NodeState& state);
   // Made for slots, none of which is left or came to run.
   std::vector<std::string> unused(const NodeState& state) const;
   // Used, and no slot has them; and what this agent has no record of.
@@ -80,6 +83,7 @@ class MadeVolumes {
  private:
   Status check_room(const BoundVolume& volume, const VolumePool& pool) const;
   bool disown(const Request& request);
+  void end_record(const std::string& volume);
   std::string_view why_not_removed(const Request& request, const NodeState& state) const;
   const VolumePool* pool_at(const BoundVolume& volume) const;
   std::map<const VolumePool*, Quantity> used_by(const std::vector<const Slot*>& slots,

@@ -7,6 +7,17 @@
 
 namespace berth {
 
+namespace {
+
+// A group that never had more nodes has no blocks: they are listed. A draw from blocks costs as much as one from a
+// list of some twenty nodes, and one group alone has no more than one block for 64 nodes of the fleet.
+std::size_t few(bool has_groups, std::size_t nodes) {
+  constexpr std::size_t kFew = 256, kNodesOfABlock = 64;
+  return has_groups ? kFew : std::clamp(nodes / kNodesOfABlock, kFew / 16, kFew);
+}
+
+}  // namespace
+
 void Ranks::reset(std::size_t nodes) {
   size_ = nodes;
   scores_.assign(nodes, -1);
@@ -132,7 +143,7 @@ void Ranks::put(Index index, Number number, Score score) {
   Group& group = groups_[number];
   set(index, number, score);
   ++group.size;
-  if (group.blocks.empty() && group.few.size() >= few()) make_blocks(number);
+  if (group.blocks.empty() && group.few.size() >= few(has_words(), size_)) make_blocks(number);
   if (group.blocks.empty()) group.few.push_back(index);
   note_change(group, index, -1, score);
 }
@@ -259,8 +270,8 @@ void Ranks::fill(std::span<const Score> scores, std::span<const Number> groups) 
   bool any_listed = false;
   for (std::size_t at = used_.size(); at-- > 0;) {
     Group& group = groups_[used_[at]];
-    any_listed = any_listed || group.size <= few();
-    if (group.size > few()) make_blocks(used_[at]);
+    any_listed = any_listed || group.size <= few(has_words(), size_);
+    if (group.size > few(has_words(), size_)) make_blocks(used_[at]);
     if (group.size == 0) drop(used_[at]);
   }
   // To look at all blocks of a few groups later is faster than to deal out the nodes.

@@ -9,7 +9,6 @@
 // costs nothing.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -104,10 +103,6 @@ class Ranks {
 
  private:
   friend class RanksDraw;
-  // A group that never had more nodes has no blocks: they are listed. A draw from blocks costs as much as one from a
-  // list of some twenty nodes, and one group alone has no more than one block for 64 nodes of the fleet.
-  static constexpr std::size_t kFew = 256;
-  std::size_t few() const { return has_words() ? kFew : std::clamp(size_ / kSide, kFew / 16, kFew); }
   static constexpr std::size_t kFewGroups = 4;
   using Numbers = RecyclingMap<Key, Number>;
   struct Group {

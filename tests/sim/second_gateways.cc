@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/handshake/gateway_presence.h"
 #include "core/handshake/topics.h"
 #include "tests/sim/network_faults.h"
 #include "tests/sim/sim_device.h"
@@ -42,12 +43,13 @@ void SecondGateways::end_storm() {
   former_.switch_off();
 }
 
-// The broker knows that this gateway serves the fleet.
+// The broker knows that this gateway serves the fleet: this one, not a copy of its store that did before.
 bool SecondGateways::gateway_leads() const {
   const auto retained = world_.broker.retained_set().find(Topics(kFleet).leader());
   const Gateway* gateway = gateway_.gateway();
-  return gateway != nullptr && retained != world_.broker.retained_set().end() &&
-         retained->second.message.payload.contains(gateway->identity().id.store_id);
+  if (gateway == nullptr || retained == world_.broker.retained_set().end()) return false;
+  const Result<Leader> leader = decode_leader(retained->second.message.payload);
+  return leader && leader->id == gateway->identity().id;
 }
 
 void SecondGateways::let_rival_come() {

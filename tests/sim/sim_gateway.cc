@@ -272,7 +272,9 @@ bool SimGateway::leads() const {
   if (gateway_ == nullptr || retained == world().broker.retained_set().end()) return false;
   const Result<Leader> leader = decode_leader(retained->second.message.payload);
   const Identity& own = gateway_->identity();
-  return leader && leader->id.store_id == own.id.store_id && leader->id.term >= own.terms.last();
+  // Of a term that a copy of its store has had this one was not (P13).
+  return leader && leader->id.store_id == own.id.store_id && leader->id.term >= own.terms.last() &&
+         (leader->id.term == own.id.term || own.terms.contains(leader->id.term));
 }
 
 bool SimGateway::on_send_watched(Message& message) {

@@ -193,6 +193,16 @@ TEST_F(AgentVolumes, SomebodysDataIsNotRemovedWithAVolumeThatWasRecordedAndNever
   EXPECT_EQ(take_calls(), Texts{"remove /pool/pvc-1"}) << "the operator says so";
 }
 
+TEST_F(AgentVolumes, AListingTellsAtOnceOfAnUnusedVolumeThatSomebodyHasPutDataInto) {
+  boot();
+  pre_bind(volume());
+  pass(30'000);
+  directories.there = directories.full = {"pvc-1"};
+  EXPECT_EQ(kept(), (std::vector<KeptVolume>{{"pvc-1", "/pool/pvc-1"}})) << "in the same listing, not the next one";
+  EXPECT_EQ(record(), "");
+  EXPECT_EQ(unused(), Texts{});
+}
+
 TEST_F(AgentVolumes, AnUnusedVolumeThatCannotBeLookedAtStaysRecorded) {
   boot();
   pre_bind(volume());
