@@ -27,7 +27,11 @@ class Users {
     if (count_ != kMost) ++count_;
   }
   // True: that was the last.
-  bool remove() const { return count_ != kMost && --count_ == 0; }
+  bool remove() const {
+    if (count_ == kMost) return false;
+    --count_;
+    return count_ == 0;
+  }
   mutable std::uint16_t count_ = 0;
 };
 

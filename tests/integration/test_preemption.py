@@ -4,6 +4,7 @@ import json
 
 import pytest
 from manifests import pod
+from mqtt_packets import messages_of
 
 NODE = {"cpu": "1", "memory": "128Mi", "pods": "10"}
 
@@ -33,8 +34,8 @@ def small_fleet(fleet):
 
 def events_of(fleet, name):
     lists = [payload for topic, payload in fleet.observer.messages if topic == fleet.topic("events/default")]
-    items = [item for events in map(json.loads, lists) for item in events.get("items", [events])]
-    return [str(item) for item in items if item["name"] == name]
+    events = [event for payload in lists for event in messages_of(json.loads(payload))]
+    return [str(event) for event in events if event["name"] == name]
 
 
 def test_a_pod_of_higher_priority_preempts_another(small_fleet):

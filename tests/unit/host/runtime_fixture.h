@@ -201,7 +201,8 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
       const std::string name = std::string("(") + SpareKeeper::kName + ") ";
       const std::size_t at = stat.find(name);
       if (at == std::string::npos || stat[at + name.size()] == 'Z') continue;
-      if (std::atoi(stat.c_str() + at + name.size() + 2) == getpid()) pids.push_back(std::atoi(stat.c_str()));
+      const long parent = std::strtol(stat.c_str() + at + name.size() + 2, nullptr, 10);
+      if (parent == getpid()) pids.push_back(static_cast<pid_t>(std::strtol(stat.c_str(), nullptr, 10)));
     }
     return pids;
   }
