@@ -8,14 +8,14 @@ namespace berth {
 
 namespace {
 
-constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kNameCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr int kNameDigits = 6;  // some 56 thousand million names
 
 // Never again the same for something else: a late message must mean nothing.
 std::string new_name(Random& random) {
   std::string name;
   std::uint64_t bits = random.next();
-  for (int digit = 0; digit < kNameDigits; ++digit, bits /= kDigits.size()) name += kDigits[bits % kDigits.size()];
+  for (int digit = 0; digit < kNameDigits; ++digit, bits /= kNameCharacters.size()) name += kNameCharacters[bits % kNameCharacters.size()];
   return name;
 }
 

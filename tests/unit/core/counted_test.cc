@@ -69,6 +69,7 @@ TEST_F(CountedTest, AnAssignedObjectKeepsItsOwnPointers) {
   const CountedPtr<Value> third = other;
   *one = *other;
   EXPECT_EQ(one->number, 2);
+  EXPECT_EQ(third->number, 2);
   EXPECT_EQ(one.use_count(), 1u);
   EXPECT_EQ(other.use_count(), 2u);
 }
