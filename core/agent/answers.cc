@@ -15,7 +15,8 @@ constexpr int kNameDigits = 6;  // some 56 thousand million names
 std::string new_name(Random& random) {
   std::string name;
   std::uint64_t bits = random.next();
-  for (int digit = 0; digit < kNameDigits; ++digit, bits /= kNameCharacters.size()) name += kNameCharacters[bits % kNameCharacters.size()];
+  for (int digit = 0; digit < kNameDigits; ++digit, bits /= kNameCharacters.size())
+    name += kNameCharacters[bits % kNameCharacters.size()];
   return name;
 }
 
