@@ -26,6 +26,7 @@
 #include "core/cache/pod_kinds.h"
 #include "core/cache/recent.h"
 #include "core/key_index.h"
+#include "core/prefetch.h"
 #include "core/slot_pool.h"
 #include "core/status.h"
 #include "core/text.h"
@@ -57,8 +58,12 @@ class Snapshot {
   // The index in nodes(); nodes().size(): no such node.
   std::size_t index_of(std::string_view node) const;
   // The state of nodes()[index] is read soon: in two steps, since one has to be there to find the other.
-  void prefetch_place(std::size_t index) const { __builtin_prefetch(&nodes_[index]); }
+  void prefetch_place(std::size_t index) const { prefetch_line(&nodes_[index]); }
   void prefetch_state(std::size_t index) const;
+  // The same of the place where the index of the node with this number is kept (NodeInfo::number).
+  void prefetch_number(std::uint32_t number) const {
+    if (number < index_by_number_.size()) prefetch_line(&index_by_number_[number]);
+  }
   // Three logs of what changed, the oldest first; each keeps the last changes_kept(). They start again from nothing
   // when the nodes are numbered afresh. A reader that is behind by more than half of the nodes does better to read all
   // of them: to follow a change costs about twice what it costs to read a node among all.
@@ -183,6 +188,7 @@ class Cache {
     std::shared_ptr<NodeInfo> info;
     Text zone;  // of a node
   };
+  static bool is_named(const Entry& entry, std::string_view name);
   NodeInfo& touch(Index index);           // copies when shared with a snapshot, bumps generation
   Index entry_of(std::string_view node);  // creates
   void drop_if_empty(Index index);

@@ -22,7 +22,7 @@ void prefetch_changes(const Entries& entries, const Snapshot& snapshot, std::spa
   if (changes.size() > 3 * kStep) {
     const KeyIndex::Index number = changes[3 * kStep];
     prefetch(entries[number]);
-    if (number < index_by_number.size()) __builtin_prefetch(&index_by_number[number]);
+    if (number < index_by_number.size()) prefetch_line(&index_by_number[number]);
   }
   if (changes.size() > 2 * kStep) {
     const KeyIndex::Index number = changes[2 * kStep];

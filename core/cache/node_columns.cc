@@ -130,8 +130,8 @@ void NodeColumns::set_requested(std::size_t index, const NodeInfo& before, const
 
 void NodeColumns::prefetch(std::size_t index) const {
   for (const OfResource& column : {std::cref(resources_[milli_cpu]), std::cref(resources_[memory])}) {
-    __builtin_prefetch(&column.requested[index], 1);
-    __builtin_prefetch(&column.requested_for_scoring[index], 1);
+    prefetch_line_to_write(&column.requested[index]);
+    prefetch_line_to_write(&column.requested_for_scoring[index]);
   }
 }
 

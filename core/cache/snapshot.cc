@@ -26,6 +26,7 @@ std::size_t Snapshot::index_of(std::string_view node) const {
 
 void Snapshot::prefetch_state(std::size_t index) const {
   const NodeInfo& node = *nodes_[index];
+  prefetch_counter(&node);
   prefetch(node);
   if (columns_) columns_->prefetch(index);
 }

@@ -34,7 +34,7 @@ bool choose_node(FastAttempt& attempt, const NodeQuery& query, Decision& decisio
   if (!attempt.choose(*search.random, chosen)) return false;
   if (!chosen) return true;
   decision.node = nodes[*chosen]->name();
-  decision.likely_next = attempt.likely_next();
+  decision.likely_later = attempt.likely_later();
   return attempt.settle_on(*chosen);
 }
 

@@ -46,8 +46,8 @@ class FastAttempt {
   virtual bool score() = 0;
   // Draws uniformly one of the best nodes, in the order from filter()'s `start` on; none when no node is feasible.
   virtual bool choose(Random& random, std::optional<std::size_t>& chosen) = 0;
-  // Decision::likely_next, after choose().
-  virtual std::optional<std::size_t> likely_next() const { return std::nullopt; }
+  // Decision::likely_later, after choose().
+  virtual std::optional<std::size_t> likely_later() const { return std::nullopt; }
   // The scores of all feasible nodes as from Framework::run_score(), in the order from `start` on.
   virtual bool tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) = 0;
 

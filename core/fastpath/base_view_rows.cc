@@ -11,6 +11,18 @@ namespace berth {
 
 namespace {
 
+// So few rows are judged one by one: what a batch costs before its first row, columns looked up and amounts copied, is
+// more than they do.
+constexpr std::size_t kFewRows = 2;
+
+// So few are set one by one: memset() would write both at once, and a processor can only read such a byte when all that
+// was written before is in its cache, a node's cold memory included.
+void clear(std::vector<std::uint8_t>& flags, std::size_t rows) {
+  if (rows > kFewRows) return flags.assign(rows, 0);
+  flags.clear();
+  while (flags.size() < rows) flags.push_back(0);
+}
+
 // Adds one plugin's scores to the nodes' own; those of the first plugin are the own ones so far. False: one of a node
 // that is not rejected is out of range.
 template <bool kFirst>
@@ -84,7 +96,7 @@ bool BaseView::keep_accepted() {
 
 bool BaseView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
   std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
-  rejects.assign(rows.size(), 0);
+  clear(rejects, rows.size());
   for (const std::size_t place : asked_filters_) {
     const auto& entry = common_.framework.filters()[place];
     if (const ObjectAnswer* answer = object_filters_[place].answer.get(); answer != nullptr) {
@@ -96,7 +108,7 @@ bool BaseView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
       }
       continue;
     }
-    if (entry.batch_filter != nullptr &&
+    if (entry.batch_filter != nullptr && rows.size() > kFewRows &&
         entry.batch_filter->filter_rows(state_, pod_, snapshot, rows, rejects.data())) {
       entry.count(rows.size());
       continue;
@@ -126,7 +138,8 @@ bool BaseView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& s
     }
     return true;
   }
-  if (entry.batch_score != nullptr && entry.batch_score->score_rows(state_, pod_, snapshot, rows, scores.data())) {
+  if (entry.batch_score != nullptr && rows.size() > kFewRows &&
+      entry.batch_score->score_rows(state_, pod_, snapshot, rows, scores.data())) {
     entry.count(rows.size());
     return true;
   }

@@ -72,7 +72,7 @@ class ClassView {
     bool settle_on(std::size_t index) override;
     bool score() override;
     bool choose(Random& random, std::optional<std::size_t>& chosen) override;
-    std::optional<std::size_t> likely_next() const override { return likely_next_; }
+    std::optional<std::size_t> likely_later() const override { return likely_later_; }
     bool tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) override;
 
    private:
@@ -115,7 +115,7 @@ class ClassView {
     std::size_t left_ = 0;  // nodes that all declared plugins accept
     std::size_t unasked_ = 0;
     std::size_t start_ = 0;
-    std::optional<std::size_t> likely_next_;
+    std::optional<std::size_t> likely_later_;
   };
 
  private:

@@ -1,5 +1,6 @@
 // Score of one attempt on a view, and the choice of a node.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "core/fastpath/class_view.h"
@@ -168,14 +169,26 @@ bool ClassView::Attempt::choose(Random& random, std::optional<std::size_t>& chos
   return true;
 }
 
-// The next draw is known, for a pod of this class, if the chosen node is not among the best ones any more and the
+// The next draws are known, for pods of this class, if each chosen node is not among the best ones any more and the
 // others are: as mostly, while many nodes are alike. Where a fleet fits a processor's caches nothing is gained.
 void ClassView::Attempt::look_ahead(Random random, std::size_t ties, std::size_t drawn) {
   constexpr std::size_t kManyNodes = 2048;
-  if (ties < 2 || snapshot_.nodes().size() < kManyNodes) return;
-  const std::size_t next = ties == 2 ? 0 : random.below(ties - 1);
-  likely_next_ = RanksDraw(view_.base_->ranks(), scratch_.best, scratch_.draw)
-                     .nth(next < drawn ? next : next + 1, static_cast<Ranks::Index>(start_));
+  constexpr std::size_t kAhead = Decision::kLikelyAfter;
+  if (ties <= kAhead || snapshot_.nodes().size() < kManyNodes) return;
+  std::array<std::size_t, kAhead> taken;  // in ascending order
+  taken.front() = drawn;
+  std::size_t place = 0;
+  for (std::size_t step = 1; step <= kAhead; ++step) {
+    place = random.below(ties - step);
+    const auto last = taken.begin() + step;
+    const auto is_below = [&place](std::size_t each) { return each <= place ? (++place, false) : true; };
+    const auto above = std::find_if(taken.begin(), last, is_below);
+    if (step == kAhead) break;
+    std::move_backward(above, last, last + 1);
+    *above = place;
+  }
+  likely_later_ =
+      RanksDraw(view_.base_->ranks(), scratch_.best, scratch_.draw).nth(place, static_cast<Ranks::Index>(start_));
 }
 
 bool ClassView::Attempt::choose_with_undeclared(Random& random, std::optional<std::size_t>& chosen) {

@@ -3,10 +3,11 @@
 // have it.
 //
 // A node costs two bytes, or four where there are several groups. What is best is kept for blocks of 64 nodes and for
-// blocks of 64 blocks; a change makes those that the node is in stale. A group's best score follows each change, and is
+// blocks of 64 blocks. Of a few changes each is followed where the node is; many make the blocks that they are in
+// stale, and so does the last node of a block that had its best. A group's best score follows each change, and is
 // looked for again, with the blocks that are stale, when no node has it any more or when a node with it is drawn. So a
-// placement costs a block, to catch up with many costs the blocks that they are in, and a group that is not the best
-// costs nothing.
+// placement costs next to nothing, to catch up with many costs the blocks that they are in, and a group that is not the
+// best costs nothing.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/prefetch.h"
 #include "core/recycled.h"
 
 namespace berth {
@@ -40,6 +42,16 @@ class Ranks {
   struct Block {
     Score score = -1;
     std::uint16_t nodes = kStale;  // that have it
+    // A part of it that had `before` has `after`. Stale when nobody is left that has the best.
+    void replace(Block before, Block after) {
+      if (before.score == score) nodes = static_cast<std::uint16_t>(nodes - before.nodes);
+      if (after.score > score) {
+        *this = after;
+      } else if (after.score == score) {
+        nodes = static_cast<std::uint16_t>(nodes + after.nodes);
+      }
+      if (nodes == 0) nodes = kStale;
+    }
   };
 
   // Removes all; indices are below `nodes` from now on.
@@ -76,11 +88,10 @@ class Ranks {
   // The nodes are about to be asked about: many classes' ranks do not fit into a processor's caches.
   void prefetch(std::span<const Index> indices) const {
     if (has_words()) {
-      for (const Index index : indices) __builtin_prefetch(&words_[index]);
+      for (const Index index : indices) prefetch_line(&words_[index]);
     } else {
-      for (const Index index : indices) __builtin_prefetch(&scores_[index]);
+      for (const Index index : indices) prefetch_line(&scores_[index]);
     }
-    asm volatile("");  // otherwise GCC finds that the function has no effect, and drops the calls
   }
   bool contains(Index index) const { return has_words() ? words_[index] != kNoWord : scores_[index] >= 0; }
   // Only for nodes that are contained.
@@ -128,14 +139,33 @@ class Ranks {
       blocks_of_blocks[index / kSide / kSide].nodes = kStale;
     }
     void note_score(Score before, Score after) {
+      note_best({before, before >= 0 ? std::uint16_t{1} : std::uint16_t{0}},
+                {after, after >= 0 ? std::uint16_t{1} : std::uint16_t{0}});
+    }
+    // A part of the group that had `before` has `after`.
+    void note_best(Block before, Block after) {
       if (!known) return;
-      if (before == best.score && before >= 0) --best.nodes;
-      if (after > best.score) {
-        best = {after, 1};
-      } else if (after == best.score && after >= 0) {
-        ++best.nodes;
+      if (before.score == best.score) best.nodes -= before.nodes;
+      if (after.score > best.score) {
+        best = {after.score, after.nodes};
+      } else if (after.score == best.score) {
+        best.nodes += after.nodes;
       }
       known = best.nodes > 0;
+    }
+    // The same through the node's blocks, as far as their best is known. Both scores are from 0.
+    void note_in_blocks(Index index, Score before, Score after) {
+      Block& block = blocks[index / kSide];
+      Block& above = blocks_of_blocks[index / kSide / kSide];
+      if (block.nodes == kStale) return;  // and so is what it is in
+      const Block block_had = block;
+      const Block above_had = above;
+      block.replace({before, 1}, {after, 1});
+      stale += block.nodes == kStale ? 1 : 0;
+      if (above.nodes != kStale && block.nodes != kStale) above.replace(block_had, block);
+      if (block.nodes == kStale) above.nodes = kStale;
+      known = known && above.nodes != kStale;
+      note_best(above_had, above);
     }
   };
   // A group's number and a score.
@@ -169,6 +199,7 @@ class Ranks {
   template <class Stays>
   void rescore_blocks(Group& group, std::span<const Index> indices, std::span<const Score> scores, Stays stays,
                       std::vector<std::size_t>& others) {
+    if (indices.size() <= kFewChanges) return rescore_few(group, indices, scores, stays, others);
     if (indices.size() >= 2 * group.blocks.size()) return rescore_all_blocks(group, indices, scores, stays, others);
     Score* const kept = scores_.data();
     Block* const blocks = group.blocks.data();
@@ -188,6 +219,21 @@ class Ranks {
       block.nodes = blocks_of_blocks[index / kSide / kSide].nodes = kStale;
     }
     group.stale += stale;
+  }
+  // The same of so few changes that a look at their blocks would cost more.
+  static constexpr std::size_t kFewChanges = 4;
+  template <class Stays>
+  void rescore_few(Group& group, std::span<const Index> indices, std::span<const Score> scores, Stays stays,
+                   std::vector<std::size_t>& others) {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const Score score = scores[i];
+      Score& had = scores_[indices[i]];
+      if ((had | score) < 0 || !stays(indices[i])) {
+        if (had != score || score >= 0) others.push_back(i);
+      } else if (had != score) {
+        group.note_in_blocks(indices[i], std::exchange(had, score), score);
+      }
+    }
   }
   // The same where next to no block would stay as it is.
   template <class Stays>

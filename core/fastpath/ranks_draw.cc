@@ -55,6 +55,8 @@ Ranks::Index RanksDraw::nth(std::size_t n, Ranks::Index start) {
   if (are_stale()) return nth_by_scan(n, start);
   if (are_listed()) return nth_of_listed(n, start);
   list_few();
+  const Ranks::Group& first_group = ranks_.groups_[groups_.front()];
+  if (groups_.size() == 1) return nth_of_one(first_group, (n + count_below(start)) % first_group.best.nodes);
   std::size_t total = 0;
   for (const Ranks::Number number : groups_) total += ranks_.groups_[number].best.nodes;
   if (total > 1) n = (n + count_below(start)) % total;
@@ -69,6 +71,32 @@ Ranks::Index RanksDraw::nth(std::size_t n, Ranks::Index start) {
     at += find_nth(scratch_.counts.data(), n);
   }
   return static_cast<Ranks::Index>(at);
+}
+
+// Of one group with blocks: counted on the way. The loops leave only where they end, which a processor foresees.
+Ranks::Index RanksDraw::nth_of_one(const Ranks::Group& group, std::size_t n) const {
+  const Ranks::Score best = group.best.score;
+  auto left = static_cast<std::int64_t>(n);
+  const auto find = [&left, best](const std::vector<Ranks::Block>& blocks, std::size_t at) {
+    for (;; ++at) {
+      const std::int64_t nodes = blocks[at].score == best ? blocks[at].nodes : 0;
+      if (nodes > left) return at;
+      left -= nodes;
+    }
+  };
+  const std::size_t block = find(group.blocks, find(group.blocks_of_blocks, 0) * Ranks::kSide);
+  const auto first = static_cast<Ranks::Index>(block * Ranks::kSide);
+  if (ranks_.has_words()) {
+    const Ranks::Word word = Ranks::word_of(groups_.front(), best);
+    for (Ranks::Index index = first;; ++index) {
+      left -= ranks_.words_[index] == word ? 1 : 0;
+      if (left < 0) return index;
+    }
+  }
+  for (Ranks::Index index = first;; ++index) {
+    left -= ranks_.scores_[index] == best ? 1 : 0;
+    if (left < 0) return index;
+  }
 }
 
 // True when to look at the blocks of these groups that are stale takes longer than to look at each node once. Most are

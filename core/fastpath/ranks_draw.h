@@ -33,6 +33,7 @@ class RanksDraw {
   bool are_stale() const;
   Ranks::Index nth_by_scan(std::size_t n, Ranks::Index start);
   bool are_listed() const;
+  Ranks::Index nth_of_one(const Ranks::Group& group, std::size_t n) const;
   Ranks::Index nth_of_listed(std::size_t n, Ranks::Index start);
   void list_best(Ranks::Number number);
   void list_few();

@@ -37,9 +37,10 @@ struct Decision {
   std::size_t feasible = 0;                            // of them
   std::vector<Framework::PluginScores> plugin_scores;  // empty with one feasible node
   std::vector<NodeScore> totals;
-  // The node that the next pod will get if it is like this one and nothing else happens; none: not known. An index in
-  // the snapshot.
-  std::optional<std::size_t> likely_next = {};
+  // The node that a later pod will get, so many decisions after this one, if all of them are for pods like this one and
+  // nothing else happens; none: not known. An index in the snapshot.
+  static constexpr std::size_t kLikelyAfter = 3;
+  std::optional<std::size_t> likely_later = {};
 };
 
 // Why no node is feasible, as an evaluator found out.

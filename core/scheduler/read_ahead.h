@@ -1,7 +1,9 @@
-// ReadAhead: what the next attempt will probably read is on its way to the processor before it begins. A hint only:
+// ReadAhead: what the next attempts will probably read is on its way to the processor before they begin. A hint only:
 // nothing is decided by it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -10,34 +12,41 @@
 #include "core/cache/cache.h"
 #include "core/prefetch.h"
 #include "core/queue/queue.h"
+#include "core/scheduler/node_evaluator.h"
 
 namespace berth {
 
-// In three steps, as one has to be there to find the next.
+// A node's memory is found in steps, one of which has to be there for the next: the place in the snapshot, the state,
+// and what that points to. Each has a whole attempt's time, which is longer than memory takes.
 class ReadAhead {
  public:
-  // A node was chosen; `likely_next`: Decision::likely_next.
-  void note(std::optional<std::size_t> likely_next, const Snapshot& snapshot) {
-    likely_next_ = likely_next;
-    if (likely_next_) snapshot.prefetch_place(*likely_next_);
+  // A node was chosen; `likely_later`: Decision::likely_later.
+  void note(std::optional<std::size_t> likely_later, const Snapshot& snapshot) {
+    std::move(likely_.begin() + 1, likely_.end(), likely_.begin());
+    likely_.back() = likely_later;
+    if (likely_later) snapshot.prefetch_place(*likely_later);
   }
   // The attempt is over, and its host deals with the pod.
-  void go_on(const Snapshot& snapshot, const Queue& queue) const {
+  void go_on(const Snapshot& snapshot, Cache& cache, const Queue& queue) const {
     queue.prefetch_next();
-    if (likely_next_) snapshot.prefetch_state(*likely_next_);
-  }
-  // The next attempt begins.
-  void finish(const Snapshot& snapshot, Cache& cache) {
-    const std::optional<std::size_t> likely = std::exchange(likely_next_, std::nullopt);
-    if (!likely || *likely >= snapshot.nodes().size()) return;
-    const NodeInfo& node = *snapshot.nodes()[*likely];
+    if (is_there(likely_[kSecond], snapshot)) snapshot.prefetch_state(*likely_[kSecond]);
+    if (!is_there(likely_[kNext], snapshot)) return;
+    const NodeInfo& node = *snapshot.nodes()[*likely_[kNext]];
     cache.expect(node);
+    snapshot.prefetch_number(node.number);
+    prefetch_counter(node.node.get());
     prefetch(node.name());
-    __builtin_prefetch(node.pods.data());
+    prefetch_line(node.pods.data());
   }
 
  private:
-  std::optional<std::size_t> likely_next_;  // an index in the snapshot, unless nodes were numbered afresh since
+  static constexpr std::size_t kNext = 0, kSecond = 1;
+  // Indices in the snapshot, unless nodes were numbered afresh since.
+  static bool is_there(std::optional<std::size_t> index, const Snapshot& snapshot) {
+    return index && *index < snapshot.nodes().size();
+  }
+
+  std::array<std::optional<std::size_t>, Decision::kLikelyAfter> likely_;  // of the attempts to come, the next first
 };
 
 }  // namespace berth

@@ -117,7 +117,6 @@ Scheduler::Attempt Scheduler::schedule_one() {
   if (!queued) return {};
   Attempt attempt;
   attempt.popped = true;
-  read_ahead_.finish(snapshot_, cache_);
   queued->began_us = clock_.now_us();
   const Framework* framework = framework_of(*queued->pod);
   if (skips(*queued->pod, framework)) {
@@ -156,7 +155,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(const Framework& framework, Que
     return nullptr;
   }
   host_.node_chosen(queued);
-  read_ahead_.note(result.decision.likely_next, snapshot_);
+  read_ahead_.note(result.decision.likely_later, snapshot_);
   const std::string& node = result.decision.node;
   queue_.nominator().remove(queued.pod->uid());  // from here on it counts as assumed
   Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
@@ -205,7 +204,7 @@ std::unique_ptr<BindingCycle> Scheduler::reserve_and_permit(std::unique_ptr<Bind
   if ((flight.is_success() || cycle->waits) && pod->nominated_node_name != reservation.node()) {
     host_.patch_status(*pod, {std::nullopt, reservation.node(), true});
   }
-  read_ahead_.go_on(snapshot_, queue_);
+  read_ahead_.go_on(snapshot_, cache_, queue_);
   return cycle;
 }
 

@@ -107,6 +107,19 @@ TEST(Cache, PlacesAPodWhereItIsToldWhateverWasExpected) {
   EXPECT_EQ(cpu_on(cache, "n3"), 0);
 }
 
+// A reader that looks ahead may name a node by a state that it still has.
+TEST(Cache, ExpectsANodeThatWentWithoutTakingItsPlaceForAnother) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  cache.remove_node("n1");
+  cache.expect(*snapshot.nodes().front());
+  ASSERT_TRUE(cache.assume(cpu_pod("a", "1"), "n2").is_success());
+  EXPECT_EQ(cpu_on(cache, "n2"), 1000);
+  EXPECT_EQ(cache.find("n1"), nullptr);
+}
+
 TEST(Cache, RefusesToAssumeAKnownPod) {
   Cache cache;
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
