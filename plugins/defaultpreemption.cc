@@ -8,6 +8,7 @@
 #include "core/api/pod.h"
 #include "core/api/policy.h"
 #include "core/json/field_reader.h"
+#include "core/prefetch.h"
 #include "core/scheduler/scheduling_cycle.h"
 
 namespace berth {
@@ -78,19 +79,19 @@ struct Tried {
   std::int64_t generation = 0;  // of the node
   Pods nominated;               // to the node
   Status status;
-  std::shared_ptr<Weighed> weighed;  // on success
+  Weighed weighed;  // on success
 
   // Prepares `tried` for a new result; reuses memory that is not shared.
   static void renew(std::shared_ptr<Tried>& tried) {
     if (tried == nullptr || tried.use_count() > 1) tried = std::make_shared<Tried>();
-    if (tried->weighed == nullptr || tried->weighed.use_count() > 1) tried->weighed = std::make_shared<Weighed>();
-    tried->weighed->candidate.victims.clear();
-    tried->weighed->candidate.pdb_violations = 0;
+    tried->weighed.candidate.victims.clear();
+    tried->weighed.candidate.pdb_violations = 0;
   }
 };
 
 // An attempt looks at a share of all nodes, and most have not changed: what it asks of those lies side by side here,
-// and the snapshot tells which may have changed.
+// and the snapshot tells which may have changed. Only the parts that an attempt has come to take memory: the first one of
+// a class would spend a tenth of its time on clearing the rest.
 struct Table {
   enum class Known : std::uint8_t { nothing, without_victims, candidate };
   struct OfNode {
@@ -99,14 +100,28 @@ struct Table {
     std::shared_ptr<Tried> tried;  // null: not tried yet
   };
   Budgets budgets;
-  std::vector<OfNode> nodes;  // by index
+  static constexpr std::size_t kPart = 256;  // nodes
+  std::vector<std::vector<OfNode>> parts;    // by index; empty: nothing is known
   std::int64_t changes_made = -1;
+
+  // Null: nothing is known.
+  const OfNode* find(std::size_t index) const {
+    const std::vector<OfNode>& part = parts[index / kPart];
+    return part.empty() ? nullptr : &part[index % kPart];
+  }
+  OfNode& at(std::size_t index) {
+    std::vector<OfNode>& part = parts[index / kPart];
+    if (part.empty()) part.resize(kPart);
+    return part[index % kPart];
+  }
 
   void follow(const Snapshot& snapshot, const Nominator& nominator) {
     const auto& changed = snapshot.changed();
-    nodes.resize(snapshot.nodes().size());
+    parts.resize((snapshot.nodes().size() + kPart - 1) / kPart);
     if (changes_made < 0 || !changed.reaches(changes_made)) {
-      for (OfNode& each : nodes) each.known = Known::nothing;
+      for (std::vector<OfNode>& part : parts) {
+        for (OfNode& each : part) each.known = Known::nothing;
+      }
     } else {
       for (const std::uint32_t index : changed.since(changes_made)) forget(index);
     }
@@ -114,7 +129,8 @@ struct Table {
     for (const auto& [node, pods] : nominator.by_node()) forget(snapshot.index_of(node));
   }
   void forget(std::size_t index) {
-    if (index < nodes.size()) nodes[index].known = Known::nothing;
+    if (index / kPart >= parts.size()) return;
+    if (std::vector<OfNode>& part = parts[index / kPart]; !part.empty()) part[index % kPart].known = Known::nothing;
   }
 };
 
@@ -133,7 +149,7 @@ void Candidates::add(const Harm& harm, Found found) {
 namespace {
 
 const Weighed& weighed_of(const Found& found, const Table* kept) {
-  return found.own != nullptr ? *found.own : *kept->nodes[found.index].tried->weighed;
+  return found.own != nullptr ? *found.own : kept->find(found.index)->tried->weighed;
 }
 
 }  // namespace
@@ -173,6 +189,23 @@ class DefaultPreemption::PotentialNodes {
   std::size_t size_;
   std::vector<std::size_t> some_;  // empty: all, or none
 };
+
+// What dry runs read of the nodes after the one at `at`, in three steps, as one has to be there to find the next.
+void DefaultPreemption::prefetch_after(const PotentialNodes& potential, std::size_t at, const Snapshot& snapshot) {
+  constexpr std::size_t kStep = 4;
+  const auto node_after = [&](std::size_t steps) -> const NodeInfo* {
+    const std::size_t then = at + steps * kStep;
+    return then < potential.size() ? snapshot.nodes()[potential[then]].get() : nullptr;
+  };
+  if (const NodeInfo* node = node_after(3)) prefetch(*node);
+  if (const NodeInfo* node = node_after(2)) {
+    __builtin_prefetch(node->pods.data());
+    __builtin_prefetch(node->node.get());
+  }
+  if (const NodeInfo* node = node_after(1)) {
+    for (const auto& pod : node->pods) prefetch(*pod);
+  }
+}
 
 // Results kept for a class of pods; copies share them.
 struct DefaultPreemption::Trials final : StateEntry {
@@ -246,18 +279,19 @@ void DefaultPreemption::try_node(const Framework& framework, const CycleState& s
   Tried::renew(tried);
   tried->generation = node.generation;
   tried->nominated = handle_.nominator().pods_on(node.name());
-  workspace_.node = node;
-  workspace_.state.become(state);
-  Candidate& found = tried->weighed->candidate;
-  tried->status = preemption::select_victims(framework, handle_.nominator(), budgets, pod, workspace_, found);
+  Candidate& found = tried->weighed.candidate;
+  const bool by_amounts = by_amounts_.is_possible() && tried->nominated.empty();
+  if (by_amounts) tried->status = by_amounts_.select_victims(node, budgets, pod, found);
+  if (!by_amounts || (!tried->status.is_success() && !tried->status.is_rejected())) {
+    found.victims.clear();
+    workspace_.node = node;
+    workspace_.state.become(state);
+    tried->status = preemption::select_victims(framework, handle_.nominator(), budgets, pod, workspace_, found);
+  }
   if (tried->status.is_success() && found.victims.empty()) {
     tried->status = Status::error("expected at least one victim pod on node \"" + node.name() + "\"");
   }
-  if (tried->status.is_success()) {
-    tried->weighed->harm = preemption::harm_of(found);
-  } else {
-    tried->weighed = nullptr;
-  }
+  if (tried->status.is_success()) tried->weighed.harm = preemption::harm_of(found);
 }
 
 // One node that is not known.
@@ -270,7 +304,7 @@ void DefaultPreemption::look_at(std::size_t index, const Framework& framework, c
   const bool may_keep = run.kept != nullptr && std::none_of(nominated.begin(), nominated.end(),
                                                             [&](const auto& each) { return each->uid() == pod.uid(); });
   Table::OfNode none;
-  Table::OfNode& of_node = may_keep ? run.kept->nodes[index] : none;
+  Table::OfNode& of_node = may_keep ? run.kept->at(index) : none;
   Known& known = may_keep && nominated.empty() ? of_node.known : none.known;
   if (!preemption::has_victims(node, pod)) {
     ++run.without_victims;
@@ -281,11 +315,13 @@ void DefaultPreemption::look_at(std::size_t index, const Framework& framework, c
   if (tried == nullptr || tried->generation != node.generation || tried->nominated != nominated) {
     try_node(framework, state, pod, budgets, node, tried);
   }
-  if (tried->weighed != nullptr) {
+  if (tried->status.is_success()) {
     known = Known::candidate;
-    of_node.harm = tried->weighed->harm;
-    preemption::Candidates& mine = tried->weighed->candidate.pdb_violations == 0 ? run.candidates : run.violating;
-    if (mine.all().size() < enough) mine.add(of_node.harm, {may_keep ? nullptr : tried->weighed, index});
+    const Weighed& weighed = tried->weighed;
+    of_node.harm = weighed.harm;
+    preemption::Candidates& mine = weighed.candidate.pdb_violations == 0 ? run.candidates : run.violating;
+    if (mine.all().size() >= enough) return;
+    mine.add(of_node.harm, {may_keep ? nullptr : std::shared_ptr<const Weighed>(tried, &weighed), index});
     return;
   }
   if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
@@ -301,6 +337,7 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
   for (const auto& entry : framework.filters()) {
     if (entry.plugin->reads(pod, Point::filter) == Reads::node_object) workspace_.by_object.set(entry.number);
   }
+  by_amounts_.begin(framework, state, pod);
   DryRun run;
   run.kept = Trials::of(state, budgets);
   if (run.kept != nullptr) run.kept->follow(handle_.snapshot(), handle_.nominator());
@@ -312,8 +349,9 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
     if (found > 0 && found + run.violating.all().size() >= enough) break;
     const std::size_t index = potential[at];
     at = at + 1 == potential.size() ? 0 : at + 1;
-    const Table::OfNode* const kept = run.kept == nullptr ? nullptr : &run.kept->nodes[index];
+    const Table::OfNode* const kept = run.kept == nullptr ? nullptr : run.kept->find(index);
     if (kept == nullptr || kept->known == Table::Known::nothing) {
+      prefetch_after(potential, at, handle_.snapshot());
       look_at(index, framework, state, pod, budgets, enough, run);
     } else if (kept->known == Table::Known::without_victims) {
       ++run.without_victims;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/framework/framework.h"
+#include "plugins/defaultpreemption_amounts.h"
 #include "plugins/defaultpreemption_victims.h"
 
 namespace berth {
@@ -86,6 +87,7 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   struct Trials;
   class PotentialNodes;
   DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const PotentialNodes& potential);
+  static void prefetch_after(const PotentialNodes& potential, std::size_t at, const Snapshot& snapshot);
   void look_at(std::size_t index, const Framework& framework, const CycleState& state, const Pod& pod,
                const preemption::Budgets& budgets, std::size_t enough, DryRun& run);
   void try_node(const Framework& framework, const CycleState& state, const Pod& pod, const preemption::Budgets& budgets,
@@ -96,6 +98,7 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   Args args_;
   Handle& handle_;
   preemption::Workspace workspace_;
+  preemption::AmountsTrial by_amounts_;
 };
 
 }  // namespace berth

@@ -21,16 +21,6 @@ bool protects(const PodDisruptionBudget& budget, const Pod& pod) {
   return std::find(counted.begin(), counted.end(), pod.metadata.name) == counted.end();
 }
 
-// Stable: equal pods keep the order of the node.
-void sort_by_importance(Pods& pods) {
-  const auto before = [](const auto& a, const auto& b) { return more_important(*a, *b); };
-  if (std::is_sorted(pods.begin(), pods.end(), before)) return;  // the usual case
-  // Not std::stable_sort: clang rejects its implementation in GCC 12's library.
-  std::list<PodPtr> list(pods.begin(), pods.end());
-  list.sort(before);
-  pods.assign(list.begin(), list.end());
-}
-
 // A dry run on one node: removes and restores pods on the node and in PreFilter's state.
 class Trial {
  public:
@@ -83,6 +73,15 @@ bool more_important(const Pod& a, const Pod& b) {
   return start_of(a) < start_of(b);
 }
 
+void sort_by_importance(Pods& pods) {
+  const auto before = [](const auto& a, const auto& b) { return more_important(*a, *b); };
+  if (std::is_sorted(pods.begin(), pods.end(), before)) return;  // the usual case
+  // Not std::stable_sort: clang rejects its implementation in GCC 12's library.
+  std::list<PodPtr> list(pods.begin(), pods.end());
+  list.sort(before);
+  pods.assign(list.begin(), list.end());
+}
+
 std::int64_t earliest_start(const Pods& victims) {
   const auto first = std::min_element(victims.begin(), victims.end(),
                                       [](const auto& a, const auto& b) { return more_important(*a, *b); });
@@ -117,12 +116,16 @@ bool has_victims(const NodeInfo& node, const Pod& pod) {
                      [&pod](const auto& each) { return each->priority < pod.priority; });
 }
 
+void list_lower(const NodeInfo& node, const Pod& pod, Pods& lower) {
+  lower.clear();
+  std::copy_if(node.pods.begin(), node.pods.end(), std::back_inserter(lower),
+               [&pod](const auto& each) { return each->priority < pod.priority; });
+}
+
 Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, const Pod& pod,
                       Workspace& workspace, Candidate& found) {
   Pods& lower = workspace.lower;
-  lower.clear();
-  std::copy_if(workspace.node.pods.begin(), workspace.node.pods.end(), std::back_inserter(lower),
-               [&pod](const auto& each) { return each->priority < pod.priority; });
+  list_lower(workspace.node, pod, lower);
   Trial trial(framework, nominator, pod, workspace);
   for (const auto& each : lower) {
     if (Status status = trial.take_away(each); !status.is_success()) return status;

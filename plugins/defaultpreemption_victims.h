@@ -37,6 +37,9 @@ bool more_important(const Pod& a, const Pod& b);
 // The earliest start among the victims with the highest priority.
 std::int64_t earliest_start(const Pods& victims);
 
+// Higher priority first, then the earlier start. Stable: equal pods keep their order.
+void sort_by_importance(Pods& pods);
+
 struct Split {
   Pods violating;  // evicting them, after the pods before them, would violate a budget
   Pods others;
@@ -57,6 +60,8 @@ struct Workspace {
 
 // Whether a pod on the node has a lower priority.
 bool has_victims(const NodeInfo& node, const Pod& pod);
+// Replaces `lower` by the pods on the node that have a lower priority, in its order.
+void list_lower(const NodeInfo& node, const Pod& pod, Pods& lower);
 // Finds the pods of lower priority on the node, which has some, that must be evicted for `pod` to fit. Starts without
 // all of them and reprieves pods in order of importance: first those that a budget protects, then the others.
 // Success: `found`, initially empty, has the victims. Other: why the pod does not fit even without all of them, or an

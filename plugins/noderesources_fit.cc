@@ -36,6 +36,16 @@ BERTH_VECTORIZED void reject_full(const std::uint8_t* full, std::size_t rows, st
   for (std::size_t row = 0; row < rows; ++row) rejects[row] |= full[row];
 }
 
+// The bits by which filter() keeps its statuses.
+BERTH_VECTORIZED void number_short(double asked, std::uint8_t bit, const double* allocatable, const double* requested,
+                                   std::size_t rows, std::uint8_t* reasons) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint8_t is_short = asked > allocatable[row] - requested[row] ? bit : 0;
+    const std::uint8_t is_unresolvable = asked > allocatable[row] ? 1 : 0;
+    reasons[row] = static_cast<std::uint8_t>(reasons[row] | is_short | is_unresolvable);
+  }
+}
+
 bool grew(const Resources& asked, const Resources& before, const Resources& after) {
   if (after.allowed_pods > before.allowed_pods) return true;
   if (asked.milli_cpu > 0 && after.milli_cpu > before.milli_cpu) return true;
@@ -89,6 +99,20 @@ Hint after_requests_change(const Pod& pod, const EventObjects& objects) {
   return freed ? Hint::queue : Hint::skip;
 }
 
+std::array<std::int64_t, NodeColumns::kResources> column_amounts(const Resources& asked) {
+  return {asked.milli_cpu, asked.memory, asked.ephemeral_storage};
+}
+
+// Whether the columns tell all that such a pod is judged by.
+bool has_exact_columns(const Resources& asked, const Snapshot& snapshot) {
+  if (!asked.scalar.empty()) return false;
+  const auto amounts = column_amounts(asked);
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    if (amounts[i] > 0 && snapshot.columns().of(static_cast<NodeColumns::Resource>(i)).inexact != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> NodeResourcesFit::make(const Json& args, Handle&) {
@@ -118,9 +142,14 @@ Status NodeResourcesFit::pre_filter(CycleState& state, const Pod& pod, const Sna
 }
 
 Status NodeResourcesFit::filter(CycleState& state, const Pod&, const NodeInfo& node) {
+  return filter_amounts(state, node, node.requested, node.pods_and_charges());
+}
+
+Status NodeResourcesFit::filter_amounts(const CycleState& state, const NodeInfo& node, const Resources& requested,
+                                        std::int64_t pods) {
   const auto* asked = state.read<Asked>();
   if (asked == nullptr) return Status::error("PreFilter did not run");
-  fits_resources(asked->amount, node.requested, node.pods_and_charges(), node.allocatable, missing_);
+  fits_resources(asked->amount, requested, pods, node.allocatable, missing_);
   if (missing_.empty()) return {};
   const auto is_unresolvable = [](const InsufficientResource& each) { return each.unresolvable; };
   const bool unresolvable = std::any_of(missing_.begin(), missing_.end(), is_unresolvable);
@@ -143,17 +172,29 @@ Status NodeResourcesFit::rejection(bool unresolvable) const {
 bool NodeResourcesFit::filter_rows(CycleState& state, const Pod&, const Snapshot& snapshot, const Rows& rows,
                                    std::uint8_t* rejects) {
   const auto* asked = state.read<Asked>();
-  if (asked == nullptr || !asked->amount.scalar.empty()) return false;
-  const std::array amounts = {asked->amount.milli_cpu, asked->amount.memory, asked->amount.ephemeral_storage};
-  const auto name_of = [](std::size_t i) { return static_cast<NodeColumns::Resource>(i); };
-  for (std::size_t i = 0; i < amounts.size(); ++i) {
-    if (amounts[i] > 0 && snapshot.columns().of(name_of(i)).inexact != 0) return false;
-  }
+  if (asked == nullptr || !has_exact_columns(asked->amount, snapshot)) return false;
+  const auto amounts = column_amounts(asked->amount);
   reject_full(rows.full(), rows.size(), rejects);
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     if (amounts[i] <= 0) continue;
-    const Rows::OfResource of = rows.of(name_of(i));
+    const Rows::OfResource of = rows.of(static_cast<NodeColumns::Resource>(i));
     reject_short(static_cast<double>(amounts[i]), of.allocatable, of.requested, rows.size(), rejects);
+  }
+  return true;
+}
+
+bool NodeResourcesFit::number_reasons(const CycleState& state, const Snapshot& snapshot, const Rows& rows,
+                                      std::uint8_t* reasons) {
+  const auto* asked = state.read<Asked>();
+  if (asked == nullptr || !has_exact_columns(asked->amount, snapshot)) return false;
+  const auto amounts = column_amounts(asked->amount);
+  const std::uint8_t* const full = rows.full();
+  std::transform(full, full + rows.size(), reasons, [](std::uint8_t is_full) { return is_full != 0 ? 2 : 0; });
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    if (amounts[i] <= 0) continue;
+    const Rows::OfResource of = rows.of(static_cast<NodeColumns::Resource>(i));
+    const auto bit = static_cast<std::uint8_t>(4u << i);
+    number_short(static_cast<double>(amounts[i]), bit, of.allocatable, of.requested, rows.size(), reasons);
   }
   return true;
 }

@@ -21,6 +21,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public BatchFilterPlugin,
+                               public AmountsFilterPlugin,
                                public BatchScorePlugin,
                                public EnqueueExtensions {
  public:
@@ -39,6 +40,10 @@ class NodeResourcesFit final : public PreFilterPlugin,
   Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
   bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                    std::uint8_t* rejects) override;
+  bool number_reasons(const CycleState& state, const Snapshot& snapshot, const Rows& rows,
+                      std::uint8_t* reasons) override;
+  Status filter_amounts(const CycleState& state, const NodeInfo& node, const Resources& requested,
+                        std::int64_t pods) override;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;

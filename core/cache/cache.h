@@ -99,6 +99,7 @@ class Snapshot {
   KeyIndex::Index number_of(std::string_view node) const;  // kNone: no such node
   void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t index);
+  bool has_column_of(std::size_t index) const { return columns_ && index < columns_->size(); }
   void begin_logs();
   void drop_old_states();
   bool prepare(const Needs& needs, std::size_t most);

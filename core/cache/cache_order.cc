@@ -36,14 +36,16 @@ void prefetch_changes(const Entries& entries, const Snapshot& snapshot, std::spa
 
 // The oldest first.
 template <class Entries>
-std::vector<KeyIndex::Index> newer_than(const Entries& entries, std::int64_t generation) {
-  std::vector<KeyIndex::Index> found;
+std::vector<std::pair<std::int64_t, KeyIndex::Index>> newer_than(const Entries& entries, std::int64_t generation) {
+  std::vector<std::pair<std::int64_t, KeyIndex::Index>> found;
   for (KeyIndex::Index index = 0; index < entries.size(); ++index) {
-    if (entries[index].info != nullptr && entries[index].info->generation > generation) found.push_back(index);
+    constexpr KeyIndex::Index kAhead = 16;
+    const auto* ahead = index + kAhead < entries.size() ? entries[index + kAhead].info.get() : nullptr;
+    if (ahead != nullptr) __builtin_prefetch(&ahead->generation);
+    const auto* info = entries[index].info.get();
+    if (info != nullptr && info->generation > generation) found.emplace_back(info->generation, index);
   }
-  std::sort(found.begin(), found.end(), [&entries](KeyIndex::Index a, KeyIndex::Index b) {
-    return entries[a].info->generation < entries[b].info->generation;
-  });
+  std::sort(found.begin(), found.end());  // by copies: there may be as many as nodes
   return found;
 }
 
@@ -163,7 +165,7 @@ void Cache::take_change(Snapshot& snapshot, Index index) const {
   std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
   take_images(*entry.info);
   if (node == entry.info) return;
-  if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
+  if (snapshot.has_column_of(at)) snapshot.columns_->set(at, *node, *entry.info);
   std::shared_ptr<const NodeInfo> dropped =
       snapshot.note(at, std::exchange(node, entry.info), Snapshot::ObjectChange::Kind::replaced);
   if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
@@ -182,7 +184,16 @@ void Cache::take_changes(Snapshot& snapshot) const {
       take_change(snapshot, index);
     }
   } else {
-    for (const Index index : newer_than(entries_, snapshot.generation_)) take_change(snapshot, index);
+    const auto newer = newer_than(entries_, snapshot.generation_);
+    for (std::size_t i = 0; i < newer.size(); ++i) {
+      constexpr std::size_t kAhead = 16;
+      if (i + kAhead < newer.size()) {
+        const NodeInfo& ahead = *entries_[newer[i + kAhead].second].info;
+        __builtin_prefetch(&ahead);
+        __builtin_prefetch(&ahead.images_taken);
+      }
+      take_change(snapshot, newer[i].second);
+    }
   }
   snapshot.has_images_ = !images_.empty();
   snapshot.pods_with_affinity_ = pods_with_affinity_;

@@ -27,12 +27,27 @@ std::size_t without_of(const NodeInfo& node, std::size_t resource) {
 
 }  // namespace
 
-NodeColumns::NodeColumns(const Nodes& nodes) {
-  resize(nodes.size());
-  for (std::size_t index = 0; index < nodes.size(); ++index) {
+bool NodeColumns::build(const Nodes& nodes, std::size_t most) {
+  if (size() == nodes.size()) return false;
+  if (size() == 0) reserve(nodes.size());
+  const std::size_t begin = size();
+  resize(begin + std::min(most, nodes.size() - begin));
+  for (std::size_t index = begin; index < size(); ++index) {
     set_amounts(index, nullptr, *nodes[index]);
     mark(index, nodes[index]->node.get());
   }
+  return true;
+}
+
+void NodeColumns::reserve(std::size_t nodes) {
+  for (OfResource& each : resources_) {
+    for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.reciprocal}) {
+      column->reserve(nodes);
+    }
+  }
+  full_.reserve(nodes);
+  tainted_.nodes.reserve(nodes);
+  unschedulable_.nodes.reserve(nodes);
 }
 
 // `node`: null: there is none any more.

@@ -60,7 +60,9 @@ class NodeColumns {
     std::uint64_t id = 0;              // another one whenever values are numbered afresh
   };
 
-  explicit NodeColumns(const Nodes& nodes);
+  // Appends those of `nodes` that come next, so many at most. False: nothing was left to do. The other functions are
+  // told only of nodes that are there by then.
+  bool build(const Nodes& nodes, std::size_t most);
   // The node at this index changed.
   void set(std::size_t index, const NodeInfo& before, const NodeInfo& after);
   // What is requested of this node is about to change.
@@ -88,6 +90,7 @@ class NodeColumns {
  private:
   static constexpr std::size_t kLabels = 64;
   void resize(std::size_t nodes);
+  void reserve(std::size_t nodes);
   void set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node);
   void set_requested(std::size_t index, const NodeInfo& before, const NodeInfo& node);
   void mark(std::size_t index, const Node* node);

@@ -28,11 +28,12 @@ void Snapshot::prefetch_state(std::size_t index) const {
   const NodeInfo& node = *nodes_[index];
   prefetch_counter(&node);
   prefetch(node);
-  if (columns_) columns_->prefetch(index);
+  if (has_column_of(index)) columns_->prefetch(index);
 }
 
 NodeColumns& Snapshot::columns() const {
-  if (!columns_) columns_.emplace(nodes_);
+  if (!columns_) columns_.emplace();
+  if (columns_->size() < nodes_.size()) columns_->build(nodes_, nodes_.size());
   return *columns_;
 }
 
@@ -61,10 +62,8 @@ PodKinds::Changes Snapshot::change_kinds(std::size_t index, ObjectChange::Kind k
 }
 
 bool Snapshot::prepare(const Needs& needs, std::size_t most) {
-  if (!columns_) {
-    columns_.emplace(nodes_);
-    return true;
-  }
+  if (!columns_) columns_.emplace();
+  if (columns_->build(nodes_, most)) return true;
   if (needs.pod_kinds && (!pod_kinds_ || kinds_counted_ < nodes_.size())) {
     count_kinds(std::min(nodes_.size(), (pod_kinds_ ? kinds_counted_ : 0) + most));
     return true;
@@ -114,7 +113,7 @@ void Snapshot::add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> 
   // A node that went while its pods remained is still in the index that rearrange() took over.
   const auto is_number = [number](KeyIndex::Index other) { return other == number; };
   if (numbers_.find(node->name(), is_number) == KeyIndex::kNone) numbers_.insert(node->name(), number);
-  if (columns_) columns_->add_last(*node);
+  if (columns_ && columns_->size() == index) columns_->add_last(*node);
   nodes_.push_back(std::move(node));
   note(index, nullptr, ObjectChange::Kind::came);
 }
@@ -128,10 +127,14 @@ void Snapshot::take(std::size_t index) {
   std::shared_ptr<const NodeInfo> last = nodes_[end];
   if (index < end) {
     index_by_number_[number_of(last->name())] = index;
-    if (columns_) columns_->set(index, *nodes_[index], *last);
+    if (has_column_of(end)) {
+      columns_->set(index, *nodes_[index], *last);
+    } else {
+      columns_.reset();  // built in parts, of which the last node is in none
+    }
     note(index, std::exchange(nodes_[index], last), ObjectChange::Kind::replaced);
   }
-  if (columns_) columns_->take_last(*last);
+  if (has_column_of(end)) columns_->take_last(*last);
   nodes_.pop_back();
   note(end, std::move(last), ObjectChange::Kind::went);
 }

@@ -116,6 +116,8 @@ class BaseView {
   // The status of the first plugin that rejects the node; success when none does.
   Status why_rejected(std::size_t index, const Snapshot& snapshot);
   bool tell_why(const Rows& rows, const Snapshot& snapshot);
+  bool tell_why_of_all(const Snapshot& snapshot);
+  bool number_reasons(const Rows& rows, const Snapshot& snapshot, std::vector<std::uint32_t>& reasons);
   std::size_t bytes() const;
 
   const Common common_;

@@ -8,6 +8,7 @@
 //   names_nodes()      PreFilter leaves only nodes that the pod names
 //   accepts_all()      Filter accepts every node for this pod
 //   BatchFilterPlugin  Filter for many nodes in one call
+//   AmountsFilterPlugin  of the pods on a node, Filter reads only how many there are and what is requested
 //   BatchScorePlugin   Score for many nodes in one call
 //   SummingPlugin      PreFilter and PreScore sum over all nodes; the sums can be updated node by node
 //   TrackingPlugin     PreFilter and Filter read other objects; the plugin knows which nodes a change affects
@@ -81,6 +82,22 @@ class BatchFilterPlugin {
   // they are. False, and nothing changed, when it cannot for this pod or these nodes; then filter() is called for each.
   virtual bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                            std::uint8_t* rejects) = 0;
+  // Where filter_rows() can: sets reasons[row] to a number of why filter() rejects the node, 0 where it does not. For
+  // nodes of one number it returns equal statuses. False, and nothing set, when it cannot.
+  virtual bool number_reasons(const CycleState& /*state*/, const Snapshot& /*snapshot*/, const Rows& /*rows*/,
+                              std::uint8_t* /*reasons*/) {
+    return false;
+  }
+};
+
+// A Filter plugin that can judge a node as if other pods were on it: what is placed on a node matters to it only by the
+// sum of requests and the number of pods. So preemption needs no copy of the node to try it without some of its pods.
+class AmountsFilterPlugin {
+ public:
+  virtual ~AmountsFilterPlugin() = default;
+  // filter() for the node if so much were requested of it by so many pods and charges together.
+  virtual Status filter_amounts(const CycleState& state, const NodeInfo& node, const Resources& requested,
+                                std::int64_t pods) = 0;
 };
 
 // The same for score(), before normalize(): sets scores[row].

@@ -113,7 +113,8 @@ Status FrameworkBuilder::add_to_point(Point point, PluginList<T>& list) {
     list.push_back({Text::common(entry.name), part_of(entry.name), number, entry.weight,
                     parts_.recorder.evaluations_of(entry.name, point), dynamic_cast<NormalizeScorePlugin*>(plugin),
                     dynamic_cast<SummingPlugin*>(plugin), dynamic_cast<TrackingPlugin*>(plugin),
-                    dynamic_cast<BatchFilterPlugin*>(plugin), dynamic_cast<BatchScorePlugin*>(plugin)});
+                    dynamic_cast<BatchFilterPlugin*>(plugin), dynamic_cast<BatchScorePlugin*>(plugin),
+                    dynamic_cast<AmountsFilterPlugin*>(plugin)});
     completed.enabled.push_back({entry.name, point == Point::score ? entry.weight : 0, entry.path});
   }
   return {};

@@ -24,6 +24,7 @@ struct PointPlugin {
   TrackingPlugin* tracking = nullptr;
   BatchFilterPlugin* batch_filter = nullptr;
   BatchScorePlugin* batch_score = nullptr;
+  AmountsFilterPlugin* amounts_filter = nullptr;
   void count(std::size_t calls = 1) const {
     if (evaluations != nullptr) evaluations->add(calls);
   }

@@ -107,7 +107,8 @@ class CacheOrder : public ::testing::Test {
   void check() {
     ASSERT_EQ(snapshot.nodes().size(), names.size());
     const NodeColumns& columns = snapshot.columns();
-    const NodeColumns fresh(snapshot.nodes());
+    NodeColumns fresh;
+    fresh.build(snapshot.nodes(), snapshot.nodes().size());
     const NodeColumns::Label& zones = snapshot.columns().label("topology.kubernetes.io/zone", snapshot.nodes());
     ASSERT_EQ(columns.size(), names.size());
     std::map<std::string, std::uint32_t> number_of;
@@ -143,6 +144,20 @@ class CacheOrder : public ::testing::Test {
   std::int64_t objects_seen = 0;
   bool numbered_anew = false;  // since then, as follow() found
 };
+
+TEST_F(CacheOrder, ColumnsBuiltInPartsFollowNodesThatComeAndGoMeanwhile) {
+  fill(800);
+  check();  // read once: what changes from now on is followed one by one
+  for (int i = 0; i < 100; ++i) add("early" + std::to_string(i), static_cast<std::uint64_t>(i % 3));
+  cache.update_snapshot(snapshot);  // numbered afresh
+  for (const char* gone : {"n10", "n700"}) {
+    EXPECT_TRUE(cache.prepare(snapshot, {}, 100));
+    take(gone);
+    add(std::string("after-") + gone, 1);
+    cache.update_snapshot(snapshot);
+  }
+  check();
+}
 
 TEST_F(CacheOrder, OfALargeFleetIsNotMadeAnewForANodeOrTwo) {
   fill(800);

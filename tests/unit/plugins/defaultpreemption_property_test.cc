@@ -172,6 +172,36 @@ TEST_P(PreemptionProperty, ChoosesTheNodeAndVictimsOfTheLowestCost) {
   for (const auto& [node, cost] : costs) EXPECT_FALSE(better(cost, costs.at(chosen))) << node << " beats " << chosen;
 }
 
+TEST_P(PreemptionProperty, FindsTheSameVictimsBySumsAsOnCopies) {
+  build();
+  Pod pod = make_pod("preemptor", resources({{"cpu", cpu(4, 12)}}));
+  pod.priority = 4;
+  Snapshot snapshot;
+  cluster.cache.update_snapshot(snapshot);
+  const Result<std::unique_ptr<Framework>> framework = cluster.make_framework();
+  ASSERT_TRUE(framework);
+  CycleState state;
+  PreFilterResult narrowed;
+  ASSERT_TRUE((*framework)->run_pre_filter(state, pod, snapshot, narrowed).is_success());
+  preemption::AmountsTrial by_sums;
+  by_sums.begin(**framework, state, pod);
+  ASSERT_TRUE(by_sums.is_possible());
+  for (const auto& node : snapshot.nodes()) {
+    if (!preemption::has_victims(*node, pod)) continue;
+    preemption::Workspace workspace;
+    workspace.node = *node;
+    workspace.state.become(state);
+    preemption::Candidate expected;
+    const Status status = select_victims(**framework, Nominator(), cluster.budgets, pod, workspace, expected);
+    preemption::Candidate found;
+    EXPECT_EQ(by_sums.select_victims(*node, cluster.budgets, pod, found), status);
+    if (!status.is_success()) continue;
+    EXPECT_EQ(found.node, expected.node);
+    EXPECT_EQ(found.victims, expected.victims);
+    EXPECT_EQ(found.pdb_violations, expected.pdb_violations);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, PreemptionProperty, ::testing::Range<std::uint64_t>(1, 401));
 
 }  // namespace
