@@ -90,8 +90,8 @@ struct Tried {
 };
 
 // An attempt looks at a share of all nodes, and most have not changed: what it asks of those lies side by side here,
-// and the snapshot tells which may have changed. Only the parts that an attempt has come to take memory: the first one of
-// a class would spend a tenth of its time on clearing the rest.
+// and the snapshot tells which may have changed. Only the parts that an attempt has come to take memory: the first one
+// of a class would spend a tenth of its time on clearing the rest.
 struct Table {
   enum class Known : std::uint8_t { nothing, without_victims, candidate };
   struct OfNode {

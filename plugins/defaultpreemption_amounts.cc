@@ -8,8 +8,8 @@
 
 namespace berth::preemption {
 
-// AddPod and RemovePod need not be called: they change what PreFilter has written, and no plugin that is asked here lets
-// pods on the node change its answer but by their sums.
+// AddPod and RemovePod need not be called: they change what PreFilter has written, and no plugin that is asked here
+// lets pods on the node change its answer but by their sums.
 void AmountsTrial::begin(const Framework& framework, const CycleState& state, const Pod& pod) {
   asked_.clear();
   state_.become(state);

@@ -1,5 +1,5 @@
-// The same dry run as select_victims() by sums alone, where what a pod's Filter plugins read of the pods on a node is no
-// more than what is requested and how many there are (AmountsFilterPlugin): without copies of node and state.
+// The same dry run as select_victims() by sums alone, where what a pod's Filter plugins read of the pods on a node is
+// no more than what is requested and how many there are (AmountsFilterPlugin): without copies of node and state.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class AmountsTrial {
   void begin(const Framework& framework, const CycleState& state, const Pod& pod);
   // Whether the pod's plugins allow it; nodes with nominated pods need select_victims() nevertheless.
   bool is_possible() const { return is_possible_; }
-  // As select_victims(), but for an error: then `found` is undefined, and select_victims() words it. No pod is nominated
-  // to the node.
+  // As select_victims(), but for an error: then `found` is undefined, and select_victims() words it. No pod is
+  // nominated to the node.
   Status select_victims(const NodeInfo& node, const Budgets& budgets, const Pod& pod, Candidate& found);
 
  private:

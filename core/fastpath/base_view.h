@@ -103,7 +103,6 @@ class BaseView {
   bool judge_changed(const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
   bool judge(const Rows& rows, const Snapshot& snapshot);
-  bool rank(const Rows& rows, const Snapshot& snapshot);
   bool keep_accepted();
   bool filter_rows(const Rows& rows, const Snapshot& snapshot);
   bool score_rows(const Rows& rows, const Snapshot& snapshot);

@@ -74,14 +74,10 @@ constexpr std::uint32_t kEach = 0;
 // Ranks these nodes, or removes those that a plugin rejects. False: a plugin failed.
 bool BaseView::judge(const Rows& rows, const Snapshot& snapshot) {
   if (!filter_rows(rows, snapshot)) return false;
-  const bool ranked = rows.are_all() && keep_accepted()
-                          ? rank(Rows::at(snapshot, common_.scratch.changed, common_.scratch.copies), snapshot)
-                          : rank(rows, snapshot);
-  return ranked && (!tells_why_ || tell_why(rows, snapshot));
-}
-
-bool BaseView::rank(const Rows& rows, const Snapshot& snapshot) {
-  return score_rows(rows, snapshot) && place_rows(rows, snapshot);
+  const bool few = rows.are_all() && keep_accepted();
+  const Rows ranked = few ? Rows::at(snapshot, common_.scratch.changed, common_.scratch.copies) : rows;
+  if (!score_rows(ranked, snapshot) || !place_rows(ranked, snapshot)) return false;
+  return !tells_why_ || tell_why(rows, snapshot);
 }
 
 // When few of all nodes are accepted, as by a node selector: makes them the rows. False: they are many.
@@ -237,8 +233,8 @@ Status BaseView::why_rejected(std::size_t index, const Snapshot& snapshot) {
   return {};
 }
 
-// Numbers why nodes are rejected: nodes of one number have equal statuses, kEach has those that have to be asked for one
-// by one, kAccepted those that no plugin rejects. False: the plugins cannot tell.
+// Numbers why nodes are rejected: nodes of one number have equal statuses, kEach has those that have to be asked for
+// one by one, kAccepted those that no plugin rejects. False: the plugins cannot tell.
 bool BaseView::number_reasons(const Rows& rows, const Snapshot& snapshot, std::vector<std::uint32_t>& reasons) {
   std::vector<std::uint8_t> of_plugin(rows.size());
   reasons.assign(rows.size(), kAccepted);

@@ -95,7 +95,7 @@ class BatchFilterPlugin {
 class AmountsFilterPlugin {
  public:
   virtual ~AmountsFilterPlugin() = default;
-  // filter() for the node if so much were requested of it by so many pods and charges together.
+  // filter() for the node if so much were requested of it, with so many pods, reserved resources counted as pods.
   virtual Status filter_amounts(const CycleState& state, const NodeInfo& node, const Resources& requested,
                                 std::int64_t pods) = 0;
 };
