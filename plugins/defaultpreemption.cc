@@ -199,8 +199,8 @@ void DefaultPreemption::prefetch_after(const PotentialNodes& potential, std::siz
   };
   if (const NodeInfo* node = node_after(3)) prefetch(*node);
   if (const NodeInfo* node = node_after(2)) {
-    __builtin_prefetch(node->pods.data());
-    __builtin_prefetch(node->node.get());
+    prefetch_line(node->pods.data());
+    prefetch_line(node->node.get());
   }
   if (const NodeInfo* node = node_after(1)) {
     for (const auto& pod : node->pods) prefetch(*pod);

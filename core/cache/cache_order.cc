@@ -41,7 +41,7 @@ std::vector<std::pair<std::int64_t, KeyIndex::Index>> newer_than(const Entries& 
   for (KeyIndex::Index index = 0; index < entries.size(); ++index) {
     constexpr KeyIndex::Index kAhead = 16;
     const auto* ahead = index + kAhead < entries.size() ? entries[index + kAhead].info.get() : nullptr;
-    if (ahead != nullptr) __builtin_prefetch(&ahead->generation);
+    if (ahead != nullptr) prefetch_line(&ahead->generation);
     const auto* info = entries[index].info.get();
     if (info != nullptr && info->generation > generation) found.emplace_back(info->generation, index);
   }
@@ -189,8 +189,8 @@ void Cache::take_changes(Snapshot& snapshot) const {
       constexpr std::size_t kAhead = 16;
       if (i + kAhead < newer.size()) {
         const NodeInfo& ahead = *entries_[newer[i + kAhead].second].info;
-        __builtin_prefetch(&ahead);
-        __builtin_prefetch(&ahead.images_taken);
+        prefetch_line(&ahead);
+        prefetch_line(&ahead.images_taken);
       }
       take_change(snapshot, newer[i].second);
     }

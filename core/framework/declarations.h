@@ -90,16 +90,6 @@ class BatchFilterPlugin {
   }
 };
 
-// A Filter plugin that can judge a node as if other pods were on it: what is placed on a node matters to it only by the
-// sum of requests and the number of pods. So preemption needs no copy of the node to try it without some of its pods.
-class AmountsFilterPlugin {
- public:
-  virtual ~AmountsFilterPlugin() = default;
-  // filter() for the node if so much were requested of it, with so many pods, reserved resources counted as pods.
-  virtual Status filter_amounts(const CycleState& state, const NodeInfo& node, const Resources& requested,
-                                std::int64_t pods) = 0;
-};
-
 // The same for score(), before normalize(): sets scores[row].
 class BatchScorePlugin {
  public:
@@ -108,6 +98,17 @@ class BatchScorePlugin {
   virtual bool scores_none(const Pod& /*pod*/, const Snapshot& /*snapshot*/) const { return false; }
   virtual bool score_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                           std::int32_t* scores) = 0;
+};
+
+// A Filter plugin that can judge a node as if other pods were on it: what is placed on a node matters to it only by the
+// sum of requests and the number of pods. So preemption needs no copy of the node to try it without some of its pods.
+class AmountsFilterPlugin {
+ public:
+  virtual ~AmountsFilterPlugin() = default;
+  // filter() for the node if so much were requested of it, with so many pods; what still counts
+  // against the node after its pod is gone is among both.
+  virtual Status filter_amounts(const CycleState& state, const NodeInfo& node, const Resources& requested,
+                                std::int64_t pods) = 0;
 };
 
 // Nodes that no plugin distinguishes except by their own scores.
