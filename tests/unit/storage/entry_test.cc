@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -180,6 +181,34 @@ TEST(LaterRecords, AreVisitedInTheOrderOfTableAndKey) {
   });
   EXPECT_TRUE(seen.is_success());
   EXPECT_EQ(next, want.end());
+}
+
+// Those before it and behind it are in other chunks; sorted, they are read alternately.
+TEST(LaterRecords, ARecordOfAnySizeIsKeptWhole) {
+  for (const bool sorts : {false, true}) {
+    LaterRecords later;
+    std::vector<std::pair<std::string, std::string>> want;
+    for (int i = 0; i < 300; ++i) {
+      const std::size_t size = i % 40 == 7 ? 100'000 : static_cast<std::size_t>(i) * 31;
+      want.emplace_back(std::to_string(i % 10) + "/" + std::to_string(i),
+                        std::string(size, static_cast<char>('a' + i % 26)));
+      later.add({Table::row, want.back().first, want.back().second, 1});
+    }
+    if (sorts) {
+      later.sort();
+      std::sort(want.begin(), want.end());
+    }
+    auto next = want.begin();
+    const auto is_next = [&](const RecordView& record) {
+      EXPECT_EQ(record.key, next->first);
+      EXPECT_TRUE(record.value == next->second) << next->first;
+      ++next;
+      return Status::ok();
+    };
+    EXPECT_TRUE(later.visit(is_next).is_success());
+    EXPECT_EQ(next, want.end());
+    EXPECT_TRUE(later.visit([](const RecordView&) { return Status::error("there are none"); }).is_success());
+  }
 }
 
 TEST(LaterRecords, AreVisitedUntilTheVisitorFails) {
