@@ -26,6 +26,8 @@ bool Blocks::has_room(const Chunk& chunk) const {
   return chunk.free != kUnits || chunk.fresh + units_of(chunk.size) <= kUnits;
 }
 
+static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 8, "blocks are as aligned as their chunk");
+
 Blocks::~Blocks() {
   for (const Chunk& chunk : chunks_) ::operator delete(chunk.memory);
 }
@@ -71,9 +73,9 @@ void Blocks::unlink(Number number) {
 }
 
 Blocks::Handle Blocks::take(std::size_t bytes) {
-  const std::size_t units = bytes == 0 ? 1 : (bytes + kUnit - 1) / kUnit;
   // One chunk each, so that the address sanitizer finds uses after free.
-  if (units > kMost || !kRecycles) return add_chunk(kSizes, bytes == 0 ? 1 : bytes) << kUnitBits;
+  if (bytes > kMost * kUnit || !kRecycles) return add_chunk(kSizes, bytes == 0 ? 1 : bytes) << kUnitBits;
+  const std::size_t units = bytes == 0 ? 1 : (bytes + kUnit - 1) / kUnit;
   const std::size_t size = size_of(units);
   if (with_room_[size] == 0) link(add_chunk(size, kUnits * kUnit));
   const Number number = with_room_[size];
@@ -95,6 +97,7 @@ void Blocks::give_back(Handle block) {
   Chunk& chunk = chunks_[number];
   CHECK(chunk.memory != nullptr);
   if (chunk.size == kSizes) return drop_chunk(number);
+  CHECK(chunk.used > 0);
   const bool had_room = has_room(chunk);
   const auto unit = static_cast<std::uint16_t>(block & (kUnits - 1));
   std::memcpy(chunk.memory + unit * kUnit, &chunk.free, sizeof chunk.free);

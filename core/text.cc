@@ -22,11 +22,16 @@ struct Head {
   std::uint32_t bytes : 11;  // kLong: does not fit here
 };
 
-// Never destroyed: a static object that holds a text may outlive it. So may the tables below.
-Blocks& blocks() {
-  static Blocks& all = *new Blocks();
-  return all;
+// Never destroyed: a static object that holds a text may outlive it. So may the tables below. Null at first: a static
+// variable of the function would be guarded at every call, of which a start has millions.
+constinit Blocks* all_blocks = nullptr;
+
+[[gnu::noinline]] Blocks& make_blocks() {
+  all_blocks = new Blocks();
+  return *all_blocks;
 }
+
+Blocks& blocks() { return all_blocks != nullptr ? *all_blocks : make_blocks(); }
 
 Head& head_of(Blocks::Handle block) { return *static_cast<Head*>(blocks()[block]); }
 

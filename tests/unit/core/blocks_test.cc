@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <set>
 #include <string>
 #include <utility>
@@ -120,6 +122,25 @@ TEST(Blocks, RandomSizesThatComeAndGoNeverShareMemory) {
       blocks.give_back(written.block);
     }
   }
+}
+
+TEST(Blocks, ASizeThatNoChunkCanHaveIsRefusedAndNothingIsTaken) {
+  Blocks blocks;
+  const Written kept = write(blocks, 8, 1);
+  const std::size_t bytes = blocks.bytes();
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t size : {kMost, kMost - 6, kMost - 7, kMost / 2}) {
+    EXPECT_THROW(blocks.take(size), std::bad_alloc) << size;
+  }
+  EXPECT_EQ(blocks.bytes(), bytes);
+  EXPECT_TRUE(is_intact(blocks, kept));
+}
+
+TEST(BlocksDeathTest, WhatIsGivenBackTwiceWithAChunkThatHasNoOtherIsNoticed) {
+  Blocks blocks;
+  const Blocks::Handle block = blocks.take(24);
+  blocks.give_back(block);
+  EXPECT_DEATH(blocks.give_back(block), "");
 }
 
 TEST(BlocksDeathTest, WhatIsGivenBackTwiceWithItsChunkGoneIsNoticed) {
