@@ -46,13 +46,14 @@ class CountedPtr {
   explicit CountedPtr(T* made) noexcept : object_(made) { hold(); }
   CountedPtr(const CountedPtr& other) noexcept : object_(other.object_) { hold(); }
   CountedPtr(CountedPtr&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  // To a constant one only: there is no custom deleter that would know the class of what a base is part of.
   template <class U>
-    requires std::is_convertible_v<U*, T*>
+    requires std::is_same_v<const U, T>
   CountedPtr(const CountedPtr<U>& other) noexcept : object_(other.object_) {
     hold();
   }
   template <class U>
-    requires std::is_convertible_v<U*, T*>
+    requires std::is_same_v<const U, T>
   CountedPtr(CountedPtr<U>&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   // By value: `other` may be, or hold, what this pointer keeps alive.
   CountedPtr& operator=(CountedPtr other) noexcept {

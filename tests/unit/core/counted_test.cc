@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,20 @@ TEST_F(CountedTest, PointersInAListThatGrowsAndShrinksAreCountedOnce) {
   const std::vector<CountedPtr<const Thing>> copy = list;
   list.clear();
   EXPECT_EQ(thing.use_count(), 101u);
+}
+
+// It would be deleted as its base.
+TEST(Counted, APointerToAnObjectIsNoneToItsBase) {
+  struct Base {
+    Users users;
+  };
+  struct Derived : Base {
+    int number = 0;
+  };
+  EXPECT_FALSE((std::is_constructible_v<CountedPtr<Base>, CountedPtr<Derived>>));
+  EXPECT_FALSE((std::is_constructible_v<CountedPtr<const Base>, const CountedPtr<Derived>&>));
+  EXPECT_FALSE((std::is_constructible_v<CountedPtr<Derived>, CountedPtr<const Derived>>)) << "constant before";
+  EXPECT_TRUE((std::is_constructible_v<CountedPtr<const Derived>, CountedPtr<Derived>>));
 }
 
 // More pointers than are counted: rather never freed than too early.
