@@ -10,15 +10,23 @@ bool KeptOutput::is_wanted(Objects& objects, std::string_view uid) {
 }
 
 void KeptOutput::take(const Answer& kept) {
-  const DeviceNode* device = context_.nodes.find(kept.node);
-  if (device == nullptr || device->incarnation != kept.incarnation) return;
+  if (!is_present(kept.node, kept.incarnation)) return;
   if (!context_.identity->adopting) return judge(kept.node, kept.uid, kept.epoch);
   // Before all nodes have answered it is not known which objects there are (P8).
-  if (waiting_.size() < kWaitingMax) waiting_.emplace(kept.node, kept.uid, kept.epoch);
+  if (waiting_.size() < kWaitingMax) waiting_.emplace(kept.node, kept.incarnation, kept.uid, kept.epoch);
 }
 
+// What went with the store of an earlier incarnation is not ended at the present one, which keeps nothing of it: a
+// Release has it remember an epoch (N4) that was never its own, and may be above those that it is given.
 void KeptOutput::adopt_mode_ended() {
-  for (const auto& [node, uid, epoch] : std::exchange(waiting_, {})) judge(node, uid, epoch);
+  for (const auto& [node, incarnation, uid, epoch] : std::exchange(waiting_, {})) {
+    if (is_present(node, incarnation)) judge(node, uid, epoch);
+  }
+}
+
+bool KeptOutput::is_present(const std::string& node, const std::string& incarnation) const {
+  const DeviceNode* device = context_.nodes.find(node);
+  return device != nullptr && device->incarnation == incarnation;
 }
 
 void KeptOutput::judge(const std::string& node, const std::string& uid, const Epoch& epoch) {

@@ -32,13 +32,15 @@ class KeptOutput {
 
  private:
   static constexpr std::size_t kWaitingMax = 4096;  // of further ones a device tells again when it connects
+  bool is_present(const std::string& node, const std::string& incarnation) const;
   void judge(const std::string& node, const std::string& uid, const Epoch& epoch);
   void end(const std::string& node, const std::string& uid, const Epoch& epoch);
 
   const PlacementContext& context_;
   const PlacementState& state_;
   RequestSender& sender_;
-  std::set<std::tuple<std::string, std::string, Epoch>> waiting_;  // told in adopt mode: node, uid, epoch
+  // Told in adopt mode: node, incarnation, uid, epoch.
+  std::set<std::tuple<std::string, std::string, std::string, Epoch>> waiting_;
 };
 
 }  // namespace berth

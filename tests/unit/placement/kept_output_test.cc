@@ -96,26 +96,41 @@ class KeptOutputInAdoptModeTest : public GatewayTest {
     options.first_boot = FirstBoot::lost;
     options.known_nodes = {"n1", "n2"};
   }
+  void SetUp() override {
+    start_connected();
+    device("n1");
+    device("n2");
+  }
+  void tell_kept() {
+    Answer kept(AnswerType::kept);
+    kept.incarnation = "i1";
+    kept.gateway_id = gateway->identity().id;
+    kept.uid = "u1";
+    kept.epoch = {1, 7};
+    answer("n1", kept);
+  }
 };
 
 TEST_F(KeptOutputInAdoptModeTest, ToldWhileNodesAreAskedEndsOnceItIsKnownThatNoObjectIsThere) {
-  start_connected();
-  device("n1");
-  device("n2");
   slots("n1", {});
   ASSERT_TRUE(gateway->identity().adopting);
-  Answer kept(AnswerType::kept);
-  kept.incarnation = "i1";
-  kept.gateway_id = gateway->identity().id;
-  kept.uid = "u1";
-  kept.epoch = {1, 7};
-  answer("n1", kept);
+  tell_kept();
   EXPECT_FALSE(request("n1")) << "n2 may have its object";
   slots("n2", {});
   ASSERT_FALSE(gateway->identity().adopting);
   const std::optional<Request> last = request("n1");
   ASSERT_TRUE(last);
   EXPECT_EQ(std::string(to_string(last->type)) + " " + last->uid, "Release u1");
+}
+
+// The simulator's seed 2288 (S1).
+TEST_F(KeptOutputInAdoptModeTest, ToldByAnIncarnationThatIsLostSinceIsNotEndedAtTheNextOne) {
+  tell_kept();
+  device("n1", "i2");
+  slots("n1", {}, "i2");
+  slots("n2", {});
+  ASSERT_FALSE(gateway->identity().adopting);
+  EXPECT_FALSE(request("n1")) << "i2 would remember an epoch that it never had";
 }
 
 }  // namespace
