@@ -30,7 +30,8 @@ constexpr Millis kConnectedMs = 10'000;
 constexpr Millis kLastRepublishMs = 31'000;
 // ...then the broker restarts or the gateway reconnects...
 constexpr Millis kReconnectMs = 34'000;
-// ...lying devices leave statuses behind...
+// ...a gateway that has begun with another store since the last publishing hears everything once more, and lying
+// devices leave statuses behind...
 constexpr Millis kJunkMs = 38'000;
 // ...by then no requests are pending...
 constexpr Millis kRestMs = 50'000;
@@ -508,9 +509,12 @@ bool World::run() {
     if (ok && at > kConnectedMs) twins_.forget_nodes(*gateway_, *operators_);
     if (ok && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
+  const auto told = env_.witness.gateway().id.store_id;
   ok = ok && run_until(end + kReconnectMs);
   if (ok) reconnect();
   ok = ok && run_until(end + kJunkMs);
+  // What the operators have deleted, such a store finds on the devices, and makes pods of it (P14): only they can tell.
+  if (ok && env_.witness.gateway().id.store_id != told) republish_all();
   if (ok) leave_junk();
   ok = ok && run_until(end + kRestMs);
   env_.witness.end_rollbacks(gateway_->key());
