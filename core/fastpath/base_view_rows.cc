@@ -74,10 +74,10 @@ constexpr std::uint32_t kEach = 0;
 // Ranks these nodes, or removes those that a plugin rejects. False: a plugin failed.
 bool BaseView::judge(const Rows& rows, const Snapshot& snapshot) {
   if (!filter_rows(rows, snapshot)) return false;
+  const auto rank = [&](const Rows& each) { return score_rows(each, snapshot) && place_rows(each, snapshot); };
   const bool few = rows.are_all() && keep_accepted();
-  const Rows ranked = few ? Rows::at(snapshot, common_.scratch.changed, common_.scratch.copies) : rows;
-  if (!score_rows(ranked, snapshot) || !place_rows(ranked, snapshot)) return false;
-  return !tells_why_ || tell_why(rows, snapshot);
+  const bool ranked = few ? rank(Rows::at(snapshot, common_.scratch.changed, common_.scratch.copies)) : rank(rows);
+  return ranked && (!tells_why_ || tell_why(rows, snapshot));
 }
 
 // When few of all nodes are accepted, as by a node selector: makes them the rows. False: they are many.
