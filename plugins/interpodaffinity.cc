@@ -71,7 +71,7 @@ Status InterPodAffinity::pre_filter(CycleState& state, const Pod& pod, const Sna
       !pod.affinity->pod_affinity.required.empty() || !pod.affinity->pod_anti_affinity.required.empty();
   if (!has_terms && snapshot.pods_with_affinity() == 0) return Status::skip();
   for (const std::shared_ptr<const NodeInfo>& node : snapshot.nodes()) {
-    for (const PodPtr& existing : node->pods_with_required_anti_affinity) {
+    for (const PodPtr& existing : node->pods_with_required_anti_affinity.get()) {
       neighbours->count_existing_terms(pod, *existing, *node->node, 1);
     }
     if (!has_terms) continue;
@@ -149,7 +149,7 @@ Status InterPodAffinity::pre_score(CycleState& state, const Pod& pod,
   const Labels labels_of_namespace = labels_of(pod.metadata.namespace_, namespaces);
   auto preferences = std::make_unique<Preferences>();
   for (const std::shared_ptr<const NodeInfo>& node : handle_.snapshot().nodes()) {
-    for (const PodPtr& existing : has_preferences ? node->pods : node->pods_with_affinity) {
+    for (const PodPtr& existing : has_preferences ? node->pods : node->pods_with_affinity.get()) {
       weigh(preferences->scores, pod, labels_of_namespace, *existing, *node->node, namespaces, 1);
     }
   }

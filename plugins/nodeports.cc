@@ -51,7 +51,7 @@ Status NodePorts::pre_filter(CycleState& state, const Pod& pod, const Snapshot&,
 Status NodePorts::filter(CycleState& state, const Pod&, const NodeInfo& node) {
   const auto* requested = state.read<RequestedPorts>();
   if (requested == nullptr) return Status::error("PreFilter did not run");
-  const bool taken = std::any_of(node.pods_with_host_ports.begin(), node.pods_with_host_ports.end(),
+  const bool taken = std::any_of(node.pods_with_host_ports.get().begin(), node.pods_with_host_ports.get().end(),
                                  [&](const auto& pod) { return share_a_port(requested->ports, *pod); });
   return taken ? kPortsTaken : Status();
 }

@@ -228,8 +228,9 @@ class Cache {
   AskedAmounts amounts_;
   std::map<std::string, ImageState> images_;  // by name
   std::int64_t images_changed_ = 0;           // grows with images_
-  // States that no snapshot refers to any more; reused for the next ones.
-  static constexpr std::size_t kSpare = 16;
+  // States that no snapshot refers to any more; reused for the next ones. As many as pods may leave or come between two
+  // decisions, as far as a fleet of this size has memory to spare.
+  static constexpr std::size_t kFewestSpare = 16, kMostSpare = 2048;
   mutable std::vector<std::shared_ptr<NodeInfo>> spare_;
 };
 

@@ -129,9 +129,10 @@ void Cache::rearrange(Snapshot& snapshot) const {
 void Cache::keep_spare(std::shared_ptr<const NodeInfo> state) const {
   auto spare = std::const_pointer_cast<NodeInfo>(std::move(state));
   spare->node = nullptr;
-  for (auto* pods : {&spare->pods, &spare->pods_with_affinity, &spare->pods_with_required_anti_affinity,
-                     &spare->pods_with_host_ports}) {
-    pods->clear();
+  spare->pods.clear();
+  for (auto* few :
+       {&spare->pods_with_affinity, &spare->pods_with_required_anti_affinity, &spare->pods_with_host_ports}) {
+    *few = {};
   }
   spare_.push_back(std::move(spare));
 }
@@ -168,7 +169,8 @@ void Cache::take_change(Snapshot& snapshot, Index index) const {
   if (snapshot.has_column_of(at)) snapshot.columns_->set(at, *node, *entry.info);
   std::shared_ptr<const NodeInfo> dropped =
       snapshot.note(at, std::exchange(node, entry.info), Snapshot::ObjectChange::Kind::replaced);
-  if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
+  if (dropped.use_count() == 1 && spare_.size() < std::clamp(entries_.size() / 8, kFewestSpare, kMostSpare))
+    keep_spare(std::move(dropped));
 }
 
 void Cache::take_changes(Snapshot& snapshot) const {

@@ -99,10 +99,10 @@ void NodeInfo::add_pod(const PodPtr& pod, const PodAmounts& amounts) {
   pods.push_back(pod);
   if (!pod->affinity.is_none()) {
     const Affinity& affinity = *pod->affinity;
-    if (!affinity.pod_affinity.empty() || !affinity.pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
-    if (!affinity.pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
+    if (!affinity.pod_affinity.empty() || !affinity.pod_anti_affinity.empty()) pods_with_affinity.edit().push_back(pod);
+    if (!affinity.pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.edit().push_back(pod);
   }
-  if (amounts.takes_host_ports) pods_with_host_ports.push_back(pod);
+  if (amounts.takes_host_ports) pods_with_host_ports.edit().push_back(pod);
   requested.add(amounts.requests);
   requested_for_scoring.add(amounts.for_scoring);
 }
@@ -119,9 +119,9 @@ PodPtr NodeInfo::remove_pod(std::string_view uid, const PodAmounts& amounts) {
   requested.subtract(amounts.requests);
   requested_for_scoring.subtract(amounts.for_scoring);
   auto is_it = [&uid](const auto& pod) { return pod->uid() == uid; };
-  std::erase_if(pods_with_affinity, is_it);
-  std::erase_if(pods_with_required_anti_affinity, is_it);
-  std::erase_if(pods_with_host_ports, is_it);
+  for (FewPods* few : {&pods_with_affinity, &pods_with_required_anti_affinity, &pods_with_host_ports}) {
+    if (std::any_of(few->get().begin(), few->get().end(), is_it)) std::erase_if(few->edit(), is_it);
+  }
   PodPtr removed = std::move(*found);  // `uid` may be its own
   pods.erase(found);
   return removed;

@@ -57,10 +57,11 @@ struct NodeInfo {
   std::shared_ptr<const Node> node;  // null: the node is unknown, but pods on it are known ("ghost")
   std::vector<PodPtr> pods;
   // Of `pods`: those with any term of affinity or anti-affinity to pods, those with a required anti-affinity term, and
-  // those that take ports of the node.
-  std::vector<PodPtr> pods_with_affinity;
-  std::vector<PodPtr> pods_with_required_anti_affinity;
-  std::vector<PodPtr> pods_with_host_ports;
+  // those that take ports of the node. Most nodes have none of them, and each state of a node has these lists.
+  using FewPods = SharedPart<std::vector<PodPtr>>;
+  FewPods pods_with_affinity;
+  FewPods pods_with_required_anti_affinity;
+  FewPods pods_with_host_ports;
   Resources allocatable;
   Resources requested;              // sum over pods and release-list entries
   Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()

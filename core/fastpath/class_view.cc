@@ -31,6 +31,12 @@ ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys
       if (sums(entry)) sums_.add(entry.summing);
     }
   };
+  for (const auto& entry : framework_.pre_filters()) {
+    if (sums(entry)) summing_pre_filters_.push_back(&entry);
+  }
+  for (const auto& entry : framework_.filters()) {
+    if (sums(entry)) summing_filters_.push_back(&entry);
+  }
   note_summing(framework_.pre_filters());
   note_summing(framework_.pre_scores());
 }

@@ -139,6 +139,9 @@ class ClassView {
   Pod pod_;                     // one of the class
   PluginBits tracked_plugins_;  // TrackingPlugins that have a key for the pod
   UndeclaredPlugins undeclared_;
+  // Those whose sums are kept, of the framework's lists.
+  std::vector<const PointPlugin<PreFilterPlugin>*> summing_pre_filters_;
+  std::vector<const PointPlugin<FilterPlugin>*> summing_filters_;
   bool sums_begun_ = false;
   CycleState state_;  // the sums, and as written by PreFilter and PreScore of other declared plugins
   Domains domains_;

@@ -61,13 +61,8 @@ bool ClassView::Attempt::settle_on(std::size_t index) {
 
 // Whether SummingPlugins skip Filter changes with their sums.
 void ClassView::Attempt::skip_sums() {
-  for (const auto& entry : view_.framework_.pre_filters()) {
-    if (!view_.sums(entry)) continue;
-    if (entry.summing->skips_filter(view_.state_, view_.pod_)) {
-      view_.state_.skip_filter.set(entry.number);
-    } else {
-      view_.state_.skip_filter.reset(entry.number);
-    }
+  for (const auto* entry : view_.summing_pre_filters_) {
+    view_.state_.skip_filter.set(entry->number, entry->summing->skips_filter(view_.state_, view_.pod_));
   }
 }
 
@@ -110,14 +105,14 @@ bool ClassView::Attempt::filter_groups() {
   for (const Ranks::Number group : ranks.groups()) {
     const Ranks::Index any = ranks.any_of(group);
     bool fits = true;
-    for (const auto& entry : view_.framework_.filters()) {
-      if (!view_.sums(entry) || view_.state_.skip_filter.test(entry.number)) continue;
-      entry.count();
-      Status status = entry.plugin->filter(view_.state_, pod_, *snapshot_.nodes()[any]);
+    for (const auto* entry : view_.summing_filters_) {
+      if (view_.state_.skip_filter.test(entry->number)) continue;
+      entry->count();
+      Status status = entry->plugin->filter(view_.state_, pod_, *snapshot_.nodes()[any]);
       fits = status.is_success();
       if (fits) continue;
       if (!status.is_rejected()) return false;
-      scratch_.refused.push_back({group, std::move(status).with_plugin(entry.name)});
+      scratch_.refused.push_back({group, std::move(status).with_plugin(entry->name)});
       break;
     }
     if (fits) scratch_.alike.push_back({group, ranks.size_of(group), any, view_.base_->beyond_ranks(group)});

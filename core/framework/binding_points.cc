@@ -58,10 +58,12 @@ Status BindingPoints::run_permit(CycleState& state, const Pod& pod, const std::s
 Status BindingPoints::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const {
   state.skip_pre_bind.reset();
   state.pre_binds_done = 0;
+  std::size_t skipped = 0;
   for (const auto& entry : plugins_.pre_bind) {
     Status status = entry.plugin->pre_bind_pre_flight(state, pod, node);
     if (status.is_skip()) {
       state.skip_pre_bind.set(entry.number);
+      ++skipped;
     } else if (status.code() == Code::error) {
       return fault("running PreBindPreFlight \"" + entry.name + "\"", entry.name, status);
     } else if (!status.is_success()) {
@@ -70,7 +72,7 @@ Status BindingPoints::run_pre_bind_pre_flight(CycleState& state, const Pod& pod,
           .with_plugin(entry.name);
     }
   }
-  return state.skip_pre_bind.count() == plugins_.pre_bind.size() ? Status::skip() : Status();
+  return skipped == plugins_.pre_bind.size() ? Status::skip() : Status();
 }
 
 Status BindingPoints::run_pre_bind(CycleState& state, const Pod& pod, const std::string& node,

@@ -11,15 +11,16 @@ Result<Reservation> Reservation::make(const Framework& framework, Cache& cache, 
                                       PodPtr pod, std::string node) {
   CHECK(state != nullptr && pod != nullptr);
   if (Status assumed = cache.assume(pod, node); !assumed.is_success()) return assumed;
-  Reservation reservation;
+  Result<Reservation> made{Reservation()};
+  Reservation& reservation = *made;
   reservation.framework_ = &framework;
   reservation.cache_ = &cache;
   reservation.state_ = std::move(state);
   reservation.pod_ = std::move(pod);
   reservation.node_ = std::move(node);
   Status reserved = framework.binding().run_reserve(*reservation.state_, *reservation.pod_, reservation.node_);
-  if (!reserved.is_success()) return reserved;  // the drop of `reservation` undoes everything
-  return reservation;
+  if (!reserved.is_success()) return reserved;  // the drop of `made` undoes everything
+  return made;
 }
 
 Reservation Reservation::restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
@@ -36,7 +37,12 @@ Reservation Reservation::restore(const Framework& framework, Cache& cache, std::
   return reservation;
 }
 
-Reservation::Reservation(Reservation&& other) noexcept { *this = std::move(other); }
+Reservation::Reservation(Reservation&& other) noexcept
+    : framework_(std::exchange(other.framework_, nullptr)),
+      cache_(std::exchange(other.cache_, nullptr)),
+      state_(std::move(other.state_)),
+      pod_(std::move(other.pod_)),
+      node_(std::move(other.node_)) {}
 
 Reservation& Reservation::operator=(Reservation&& other) noexcept {
   if (this == &other) return *this;

@@ -167,7 +167,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(const Framework& framework, Que
   cycle->framework = &framework;
   cycle->node = node;
   cycle->queued = std::move(queued);
-  cycle->reservation = std::move(*reserved);
+  cycle->reservation.emplace(std::move(*reserved));
   std::map<std::string, Millis> waits;
   if (Status status = permit(*cycle, waits); !status.is_success()) {
     cycle->reservation.reset();
