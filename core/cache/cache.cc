@@ -57,13 +57,12 @@ NodeInfo& Cache::touch(Index index) {
   return *entry.info;
 }
 
-// By the node's own name where there is one, which its reader has at hand.
-bool Cache::is_named(const Entry& entry, std::string_view name) {
-  return entry.info == nullptr || entry.info->node == nullptr ? entry.name == name : entry.info->name() == name;
-}
-
 Cache::Index Cache::entry_of(std::string_view node) {
-  if (expected_ != kNone && is_named(entries_[expected_], node)) return expected_;
+  // By the node's own name where there is one, which its reader has at hand.
+  const auto is_named = [node](const Entry& entry) {
+    return entry.info == nullptr || entry.info->node == nullptr ? entry.name == node : entry.info->name() == node;
+  };
+  if (expected_ != kNone && is_named(entries_[expected_])) return expected_;
   if (const Index known = find_node(node); known != kNone) return known;
   const Index index = entries_.take();
   entries_[index].name = Text::common(node);

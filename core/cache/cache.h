@@ -189,7 +189,6 @@ class Cache {
     std::shared_ptr<NodeInfo> info;
     Text zone;  // of a node
   };
-  static bool is_named(const Entry& entry, std::string_view name);
   NodeInfo& touch(Index index);           // copies when shared with a snapshot, bumps generation
   Index entry_of(std::string_view node);  // creates
   void drop_if_empty(Index index);

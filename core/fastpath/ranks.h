@@ -42,6 +42,8 @@ class Ranks {
   struct Block {
     Score score = -1;
     std::uint16_t nodes = kStale;  // that have it
+    // Of one node; below 0: of none.
+    static Block of_one(Score score) { return {score, score < 0 ? std::uint16_t{0} : std::uint16_t{1}}; }
     // A part of it that had `before` has `after`. Stale when nobody is left that has the best.
     void replace(Block before, Block after) {
       if (before.score == score) nodes = static_cast<std::uint16_t>(nodes - before.nodes);
@@ -73,7 +75,7 @@ class Ranks {
                std::vector<std::size_t>& others) {
     others.clear();
     if (has_words()) return rescore_words(indices, scores, stays, others);
-    if (used_.size() == 1 && !groups_[only_group()].blocks.empty()) {
+    if (indices.size() > kFewChanges && used_.size() == 1 && !groups_[only_group()].blocks.empty()) {
       return rescore_blocks(groups_[only_group()], indices, scores, stays, others);
     }
     for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -115,6 +117,7 @@ class Ranks {
  private:
   friend class RanksDraw;
   static constexpr std::size_t kFewGroups = 4;
+  static constexpr std::size_t kFewChanges = 4;  // to follow each costs less than a look at the blocks that they are in
   using Numbers = RecyclingMap<Key, Number>;
   struct Group {
     const Key* key = nullptr;  // null: unused
@@ -138,10 +141,7 @@ class Ranks {
       ++stale;
       blocks_of_blocks[index / kSide / kSide].nodes = kStale;
     }
-    void note_score(Score before, Score after) {
-      note_best({before, before >= 0 ? std::uint16_t{1} : std::uint16_t{0}},
-                {after, after >= 0 ? std::uint16_t{1} : std::uint16_t{0}});
-    }
+    void note_score(Score before, Score after) { note_best(Block::of_one(before), Block::of_one(after)); }
     // A part of the group that had `before` has `after`.
     void note_best(Block before, Block after) {
       if (!known) return;
@@ -153,14 +153,14 @@ class Ranks {
       }
       known = best.nodes > 0;
     }
-    // The same through the node's blocks, as far as their best is known. Both scores are from 0.
+    // The same of one node, through its blocks as far as their best is known.
     void note_in_blocks(Index index, Score before, Score after) {
       Block& block = blocks[index / kSide];
       Block& above = blocks_of_blocks[index / kSide / kSide];
       if (block.nodes == kStale) return;  // and so is what it is in
       const Block block_had = block;
       const Block above_had = above;
-      block.replace({before, 1}, {after, 1});
+      block.replace(Block::of_one(before), Block::of_one(after));
       stale += block.nodes == kStale ? 1 : 0;
       if (above.nodes != kStale && block.nodes != kStale) above.replace(block_had, block);
       if (block.nodes == kStale) above.nodes = kStale;
@@ -178,13 +178,8 @@ class Ranks {
   static std::size_t divide(std::size_t count) { return (count + kSide - 1) / kSide; }
   // The node's score in the group; -1: it is not in it.
   void note_change(Group& group, Index index, Score before, Score after) {
-    if (!group.blocks.empty()) {
-      group.make_stale(index);
-      if (!has_words()) {  // the one group: a draw follows, which looks at what is stale
-        group.known = false;
-        return;
-      }
-    }
+    if (!group.blocks.empty() && !has_words()) return group.note_in_blocks(index, before, after);
+    if (!group.blocks.empty()) group.make_stale(index);
     group.note_score(before, after);
   }
   template <class Stays>
@@ -199,7 +194,6 @@ class Ranks {
   template <class Stays>
   void rescore_blocks(Group& group, std::span<const Index> indices, std::span<const Score> scores, Stays stays,
                       std::vector<std::size_t>& others) {
-    if (indices.size() <= kFewChanges) return rescore_few(group, indices, scores, stays, others);
     if (indices.size() >= 2 * group.blocks.size()) return rescore_all_blocks(group, indices, scores, stays, others);
     Score* const kept = scores_.data();
     Block* const blocks = group.blocks.data();
@@ -219,21 +213,6 @@ class Ranks {
       block.nodes = blocks_of_blocks[index / kSide / kSide].nodes = kStale;
     }
     group.stale += stale;
-  }
-  // The same of so few changes that a look at their blocks would cost more.
-  static constexpr std::size_t kFewChanges = 4;
-  template <class Stays>
-  void rescore_few(Group& group, std::span<const Index> indices, std::span<const Score> scores, Stays stays,
-                   std::vector<std::size_t>& others) {
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const Score score = scores[i];
-      Score& had = scores_[indices[i]];
-      if ((had | score) < 0 || !stays(indices[i])) {
-        if (had != score || score >= 0) others.push_back(i);
-      } else if (had != score) {
-        group.note_in_blocks(indices[i], std::exchange(had, score), score);
-      }
-    }
   }
   // The same where next to no block would stay as it is.
   template <class Stays>
