@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -33,6 +33,27 @@ class KeyIndex {
     put({hash_of(key), index});
     ++keys_;
   }
+  // The index of a key, and whether it is new: then it is what `make()` returned, which must not touch this table. For
+  // a new key that takes half the time of find() and insert().
+  template <class IsKey, class Make>
+  std::pair<Index, bool> find_or_insert(std::string_view key, const IsKey& is_key, const Make& make) {
+    reserve(keys_ + 1);
+    const std::uint32_t hash = hash_of(key);
+    const std::size_t at = slot_from(hash, is_key);
+    if (slots_[at].index != kNone) return {slots_[at].index, false};
+    slots_[at] = {hash, make()};
+    ++keys_;
+    return {slots_[at].index, true};
+  }
+  // The key has this index from now on, whether it is in the table or not.
+  template <class IsKey>
+  void assign(std::string_view key, const IsKey& is_key, Index index) {
+    reserve(keys_ + 1);
+    const std::uint32_t hash = hash_of(key);
+    Slot& slot = slots_[slot_from(hash, is_key)];
+    if (slot.index == kNone) ++keys_;
+    slot = {hash, index};
+  }
   // False when the key is not in the table.
   template <class IsKey>
   bool erase(std::string_view key, const IsKey& is_key) {
@@ -43,6 +64,8 @@ class KeyIndex {
     return true;
   }
   std::size_t size() const { return keys_; }
+  // Uniform in its low bits, from which a key's slot follows.
+  static std::uint32_t hash_of(std::string_view key);
 
  private:
   struct Slot {
@@ -52,21 +75,21 @@ class KeyIndex {
   static constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);
   static constexpr std::size_t kMinSlots = 16;
 
-  static std::uint32_t hash_of(std::string_view key) {
-    const std::uint64_t hash = std::hash<std::string_view>()(key);
-    return static_cast<std::uint32_t>(hash ^ hash >> 32);
-  }
   std::size_t home_of(std::uint32_t hash) const { return hash & (slots_.size() - 1); }
   std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
   template <class IsKey>
   std::size_t slot_of(std::string_view key, const IsKey& is_key) const {
     if (slots_.empty()) return kNoSlot;
-    const std::uint32_t hash = hash_of(key);
-    for (std::size_t at = home_of(hash); slots_[at].index != kNone; at = next(at)) {
-      if (slots_[at].hash == hash && is_key(slots_[at].index)) return at;
-    }
-    return kNoSlot;
+    const std::size_t at = slot_from(hash_of(key), is_key);
+    return slots_[at].index == kNone ? kNoSlot : at;
+  }
+  // Where the key is, or else the free slot that it would get. The table must have one.
+  template <class IsKey>
+  std::size_t slot_from(std::uint32_t hash, const IsKey& is_key) const {
+    std::size_t at = home_of(hash);
+    while (slots_[at].index != kNone && !(slots_[at].hash == hash && is_key(slots_[at].index))) at = next(at);
+    return at;
   }
   void put(Slot slot) {
     std::size_t at = home_of(slot.hash);

@@ -70,9 +70,7 @@ class KeyedPool {
   const T& at(std::string_view key) const { return (*this)[known(key)]; }
 
   // The number of an object's slot, which a later object gets once it is erased; kNone: no such key.
-  Index index_of(std::string_view key) const {
-    return index_.find(key, [&](Index index) { return KeyOf()(slots_[index]) == key; });
-  }
+  Index index_of(std::string_view key) const { return index_.find(key, is(key)); }
   T& operator[](Index index) { return slots_[index]; }
   const T& operator[](Index index) const { return slots_[index]; }
   // All indices are below.
@@ -92,6 +90,16 @@ class KeyedPool {
     slots_[index] = std::move(object);
     return index;
   }
+  // The index of the object that has the key, and whether it is new: then it is what `make()` returned.
+  template <class Make>
+  std::pair<Index, bool> find_or_add(std::string_view key, const Make& make) {
+    CHECK(!key.empty());
+    return index_.find_or_insert(key, is(key), [&] {
+      const Index index = slots_.take();
+      slots_[index] = make();
+      return index;
+    });
+  }
   void erase(Index index) {
     index_.erase(KeyOf()(slots_[index]), [index](Index other) { return other == index; });
     slots_.give_back(index);
@@ -99,6 +107,9 @@ class KeyedPool {
   void erase(iterator at) { erase(at.index_); }
 
  private:
+  auto is(std::string_view key) const {
+    return [this, key](Index index) { return KeyOf()(slots_[index]) == key; };
+  }
   Index known(std::string_view key) const {
     const Index index = index_of(key);
     CHECK(index != kNone);

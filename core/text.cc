@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "core/key_index.h"
 #include "core/slot_pool.h"
@@ -59,17 +60,23 @@ struct Texts {
   SlotPool<Blocks::Handle> texts;
   KeyIndex index;  // of them
 
-  KeyIndex::Index find(std::string_view text) {
-    return index.find(text, [&](KeyIndex::Index at) { return text_of(texts[at]) == text; });
-  }
-  void add(Blocks::Handle block) {
-    const KeyIndex::Index at = texts.take();
-    texts[at] = block;
-    index.insert(text_of(block), at);
+  // The text's block, and whether it is new: then it is what `make()` returned.
+  template <class Make>
+  std::pair<Blocks::Handle, bool> find_or_add(std::string_view text, const Make& make) {
+    const auto is_text = [&](KeyIndex::Index at) { return text_of(texts[at]) == text; };
+    const auto [at, is_new] = index.find_or_insert(text, is_text, [&] {
+      const KeyIndex::Index taken = texts.take();
+      texts[taken] = make();
+      return taken;
+    });
+    return {texts[at], is_new};
   }
   void erase(Blocks::Handle block) {
-    const KeyIndex::Index at = find(text_of(block));
-    index.erase(text_of(block), [at](KeyIndex::Index other) { return other == at; });
+    KeyIndex::Index at = KeyIndex::kNone;
+    index.erase(text_of(block), [&](KeyIndex::Index other) {
+      at = other;
+      return texts[other] == block;
+    });
     texts.give_back(at);
   }
 };
@@ -107,13 +114,10 @@ Text Text::common(std::string_view text) {
   if (text.empty()) return result;
   Blocks::Handle& last = recent(text);
   if (last == Blocks::kNone || text_of(last) != text) {
-    Texts& texts = common_texts();
-    if (const KeyIndex::Index found = texts.find(text); found != KeyIndex::kNone) {
-      last = texts.texts[found];
-    } else {
-      result.block_ = last = make(text);
-      head_of(last).common = 1;
-      texts.add(last);
+    const auto [block, is_new] = common_texts().find_or_add(text, [text] { return make(text); });
+    result.block_ = last = block;
+    if (is_new) {
+      head_of(block).common = 1;
       return result;
     }
   }

@@ -45,12 +45,12 @@ bool Live::make_id(const ChangeView& change, bool adds) {
 }
 
 Live::Record Live::find(const ChangeView& change) {
-  if (!make_id(change, false)) return kNone;
-  const std::string& id = id_.bytes();
-  return index_.find(id, [this, &id](Record record) {
-    const std::size_t behind = records_[record].at % kBlock + 1 + id.size();
-    return behind <= kBlock && std::memcmp(text_of(record) + 1, id.data(), id.size()) == 0;
-  });
+  return make_id(change, false) ? index_.find(id_.bytes(), has_made_id()) : kNone;
+}
+
+bool Live::has_id(Record record, std::string_view id) const {
+  const std::size_t behind = records_[record].at % kBlock + 1 + id.size();
+  return behind <= kBlock && std::memcmp(text_of(record) + 1, id.data(), id.size()) == 0;
 }
 
 // Returns where the text is kept; it follows a byte for the phase, which is 0.
@@ -64,14 +64,15 @@ std::uint32_t Live::keep(std::string_view text) {
   return static_cast<std::uint32_t>(at);
 }
 
-// The one that find() has just not found.
-Live::Record Live::add(const ChangeView& change) {
-  if (id_.bytes().empty()) make_id(change, true);
-  if (beginning_ != Beginnings::kNone) ++beginnings_[beginning_].records;
-  const Record record = records_.take();
-  records_[record].at = keep(id_.bytes());
-  index_.insert(id_.bytes(), record);
-  return record;
+Live::Record Live::find_or_add(const ChangeView& change) {
+  make_id(change, true);
+  const auto add = [this] {
+    if (beginning_ != Beginnings::kNone) ++beginnings_[beginning_].records;
+    const Record record = records_.take();
+    records_[record].at = keep(id_.bytes());
+    return record;
+  };
+  return index_.find_or_insert(id_.bytes(), has_made_id(), add).first;
 }
 
 // The one that find() has just found.
@@ -104,8 +105,8 @@ void Live::close_gaps() {
 Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
   ++changes_;
   bytes_ += change.bytes;
-  Record record = find(change);
   if (change.op == Op::advance || change.op == Op::erase) {
+    const Record record = find(change);
     if (record == kNone) return kNone;
     if (change.op == Op::advance) {
       *text_of(record) = static_cast<char>(change.phase);
@@ -114,7 +115,7 @@ Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeVi
     }
     return kNone;
   }
-  if (record == kNone) record = add(change);
+  const Record record = find_or_add(change);
   Location& location = records_[record];
   live_bytes_ += change.bytes - location.bytes;
   if (change.op == Op::begin) *text_of(record) = static_cast<char>(change.phase);

@@ -59,7 +59,11 @@ class Live {
   static std::size_t beginning_of(const ChangeView& change, std::string_view key);
   bool make_id(const ChangeView& change, bool adds);
   Record find(const ChangeView& change);
-  Record add(const ChangeView& change);
+  Record find_or_add(const ChangeView& change);
+  auto has_made_id() const {
+    return [this](Record record) { return has_id(record, id_.bytes()); };
+  }
+  bool has_id(Record record, std::string_view id) const;
   void forget(Record record);
   void close_gaps();
   char* text_of(Record record) const {

@@ -119,9 +119,7 @@ Text Pods::key_of(const Pod& pod) const {
   return entry == nullptr ? Text(key) : entry->key;
 }
 
-Pods::Entries::Index Pods::index_of_uid(std::string_view uid) const {
-  return by_uid_.find(uid, [&](KeyIndex::Index index) { return entries_[index].pod->uid() == uid; });
-}
+Pods::Entries::Index Pods::index_of_uid(std::string_view uid) const { return by_uid_.find(uid, has_uid(uid)); }
 
 PodEntry* Pods::find_by_uid(std::string_view uid) {
   const KeyIndex::Index index = index_of_uid(uid);
@@ -139,21 +137,18 @@ PodEntry& Pods::put(PodPtr pod) {
 }
 
 PodEntry& Pods::put(std::string_view key, PodPtr pod) {
-  if (const KeyIndex::Index index = entries_.index_of(key); index != KeyIndex::kNone) {
-    PodEntry& known = entries_[index];
-    CHECK(known.pod->uid() == pod->uid());
-    known.pod = std::move(pod);
-    return known;
-  }
   const std::string_view uid = pod->uid();
-  // A uid under two names is the newer's.
-  by_uid_.erase(uid, [&](KeyIndex::Index index) { return entries_[index].pod->uid() == uid; });
-  PodEntry entry;
-  entry.key = key;
+  const auto [index, is_new] = entries_.find_or_add(key, [key] {
+    PodEntry entry;
+    entry.key = key;
+    return entry;
+  });
+  PodEntry& entry = entries_[index];
+  CHECK(is_new || entry.pod->uid() == uid);
   entry.pod = std::move(pod);
-  const KeyIndex::Index index = entries_.add(std::move(entry));
-  by_uid_.insert(uid, index);
-  return entries_[index];
+  // A uid under two names is the newer's.
+  if (is_new) by_uid_.assign(uid, has_uid(uid), index);
+  return entry;
 }
 
 void Pods::save(const std::string& key) {

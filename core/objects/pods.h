@@ -95,6 +95,9 @@ class Pods {
   Status load_json(const Json& stored);
   Status load_packed(std::string_view key, std::string_view stored);
   PodEntry& put(std::string_view key, PodPtr pod);
+  auto has_uid(std::string_view uid) const {
+    return [this, uid](KeyIndex::Index index) { return entries_[index].pod->uid() == uid; };
+  }
 
   Store& store_;
   Entries entries_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/random.h"
 #include "tests/unit/rounds.h"
@@ -52,6 +53,17 @@ TEST(KeyedPool, BehavesLikeAMapUnderRandomInsertsAndErases) {
     }
   }
   EXPECT_EQ(contents(pool), expected);
+}
+
+TEST(KeyedPool, FindsAKnownObjectOrAddsOne) {
+  Pool pool;
+  const auto make = [] { return Kept{"a", 1, std::make_unique<int>(1)}; };
+  const auto [index, is_new] = pool.find_or_add("a", make);
+  EXPECT_TRUE(is_new);
+  pool[index].value = 2;
+  EXPECT_EQ(pool.find_or_add("a", make), std::pair(index, false));
+  EXPECT_EQ(pool.at("a").value, 2);
+  EXPECT_EQ(pool.size(), 1);
 }
 
 TEST(KeyedPool, MovesNoObject) {
