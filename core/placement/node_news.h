@@ -2,11 +2,13 @@
 // no longer ready, closed to pods, rebooted, gone.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <string>
+#include <unordered_map>
 
 #include "core/mirror/event_recorder.h"
 #include "core/objects/nodes.h"
+#include "core/text.h"
 
 namespace berth {
 
@@ -33,7 +35,7 @@ class NodeNews {
   void tell(const std::string& node, const char* type, const char* reason, std::string message, bool by_device);
 
   EventRecorder& events_;
-  std::map<Text, Seen, std::less<>> seen_;  // by name
+  std::unordered_map<Text, Seen, TextHash, std::equal_to<>> seen_;  // by name
 };
 
 }  // namespace berth

@@ -375,8 +375,9 @@ void PodLifecycle::set_pod(std::string_view uid, const PodPtr& pod) {
 
 void PodLifecycle::resume(Binding restored) {
   const Text uid = restored.row.uid;
-  CHECK(!state_.bindings.contains(uid));
-  Binding& binding = state_.bindings[state_.bindings.add(std::move(restored))];
+  const auto [index, is_new] = state_.bindings.find_or_add(uid, [&restored] { return std::move(restored); });
+  CHECK(is_new);
+  Binding& binding = state_.bindings[index];
   if (binding.row.phase == Phase::bound) return;
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
   if (is_in_flight(binding.row)) window_.enter(binding.row);
