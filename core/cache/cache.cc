@@ -180,27 +180,29 @@ void Cache::take_from(const Placed& placed, std::string_view uid) {
   drop_if_empty(node);
 }
 
-// An unknown one.
-void Cache::place_pod(PodPtr pod, std::string_view node, bool assumed) {
+// As find_pod(); kNone: the pod was unknown, and is placed now.
+Cache::Index Cache::place_unknown(const PodPtr& pod, std::string_view node, bool assumed) {
+  const std::string_view uid = pod->uid();
+  const auto is_it = [&](Index index) { return placed_[index].pod->uid() == uid; };
+  const auto [index, is_new] = pods_.find_or_insert(uid, is_it, [this] { return placed_.take(); });
+  if (!is_new) return index;
   const Index on = entry_of(node);
   add_to(on, pod);
-  const Index index = placed_.take();
-  pods_.insert(pod->uid(), index);
-  placed_[index] = {std::move(pod), on, assumed};
+  placed_[index] = {pod, on, assumed};
+  return kNone;
 }
 
-Status Cache::assume(PodPtr pod, const std::string& node) {
-  if (const Index index = find_pod(pod->uid()); index != kNone) {
+Status Cache::assume(const PodPtr& pod, const std::string& node) {
+  if (const Index index = place_unknown(pod, node, true); index != kNone) {
     return Status::error("pod " + pod->metadata.key() + " is already counted on node " +
                          std::string(entries_[placed_[index].node].name));
   }
-  place_pod(std::move(pod), node, true);
   return Status::ok();
 }
 
 void Cache::confirm(PodPtr pod, std::string_view node) {
-  const Index index = find_pod(pod->uid());
-  if (index == kNone) return place_pod(std::move(pod), node, false);
+  const Index index = place_unknown(pod, node, false);
+  if (index == kNone) return;
   Placed& placed = placed_[index];
   placed.assumed = false;
   if (entries_[placed.node].name == node && placed.pod == pod) return;

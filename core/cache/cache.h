@@ -136,7 +136,7 @@ class Cache {
   void remove_node(const std::string& name);        // a ghost stays until its pods are gone
 
   // Counts the pod on the node before the node agreed. Error when the pod is known already.
-  Status assume(PodPtr pod, const std::string& node);
+  Status assume(const PodPtr& pod, const std::string& node);
   // The node holds the pod (row bound, or found at recovery). Unknown pods are added; an assumed pod on another node
   // is moved.
   void confirm(PodPtr pod, std::string_view node);
@@ -178,8 +178,8 @@ class Cache {
     Index assumed : 1 = 0;
   };
   Index find_node(std::string_view name) const;
-  Index find_pod(std::string_view uid) const;  // in placed_
-  void place_pod(PodPtr pod, std::string_view node, bool assumed);
+  Index find_pod(std::string_view uid) const;                 // in placed_
+  Index place_unknown(const PodPtr& pod, std::string_view node, bool assumed);
   void add_to(Index node, const PodPtr& pod);
   void take_from(const Placed& placed, std::string_view uid);
   void note_images(const Node* before, const Node* after);

@@ -46,7 +46,8 @@ struct PodEntry {
   bool deleting : 1 = false;  // a delete was accepted; it completes when the row is gone
   bool finished : 1 = false;  // every container ended for good; never scheduled again
   bool unsaved : 1 = false;   // its record is behind, to save writes
-  std::uint32_t seen_session : 29 = 0;  // with the broker: it is known what that retains of the pod
+  bool bound_at_start : 1 = false;  // while the gateway starts: a row was found by which it is placed, and is so still
+  std::uint32_t seen_session : 28 = 0;  // with the broker: it is known what that retains of the pod
   std::uint32_t order_session = 0;      // likewise: it retains the operator's order, not our mirror
   Report observed;                      // what the device last reported for the present epoch
 

@@ -194,8 +194,7 @@ void PodRegistry::restore_queue() {
   std::vector<std::pair<QueuePosition, PodPtr>> waiting;
   for (const auto& [key, entry] : context_.objects.pods().all()) {
     std::string_view uid = entry.pod->uid();
-    if (entry.finished || entry.deleting) continue;
-    // Most are placed, and the cache answers that sooner.
+    if (entry.finished || entry.deleting || entry.bound_at_start) continue;
     if (parts_.scheduler.cache().is_placed(uid) || parts_.state.bindings.contains(uid)) continue;
     QueuePosition position;
     position.timestamp = entry.arrived;

@@ -22,11 +22,14 @@ void hold_once(Row& row, const PodEntry& entry) {
 
 // Most rows are settled: they become bindings at once, whose pods are to be counted.
 void Recovery::load(Row row) {
-  const PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
+  PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
   if (entry != nullptr) hold_once(row, *entry);
   if (!is_settled(row) || (entry != nullptr && entry->finished)) return rows_.push_back(std::move(row));
   Binding binding;
-  if (entry != nullptr) binding.pod = entry->pod;
+  if (entry != nullptr) {
+    binding.pod = entry->pod;
+    entry->bound_at_start = true;
+  }
   binding.row = std::move(row);
   parts_.lifecycle.resume(std::move(binding));
 }
