@@ -63,6 +63,9 @@ Status Placement::load(const RecordView& record) {
     case Table::row: {
       Result<Row> row = decode_row(record.value, record.phase);
       if (!row) return Status::error("stored row " + std::string(record.key) + ": " + row.error().message());
+      if (row->uid != record.key) {
+        return Status::error("stored row " + std::string(record.key) + ": is the row of pod " + std::string(row->uid));
+      }
       recovery_.load(std::move(*row));
       return Status::ok();
     }

@@ -160,6 +160,25 @@ TEST_F(GatewayTest, APodWhoseProfileIsGoneDoesNotEndTheGateway) {
   EXPECT_NE(why("web").find("no profile"), std::string::npos);
 }
 
+// Two rows that both said they were one pod's ended the gateway at each start.
+TEST_F(GatewayTest, ARowThatIsStoredUnderAnotherUidIsToldAtTheStart) {
+  Row row;
+  row.uid = "u1";
+  row.pod = "default/web";
+  row.epoch = {4, 2};
+  row.node = "n1";
+  row.incarnation = "i1";
+  row.phase = Phase::bound;
+  for (const char* key : {"u1", "u3"}) {
+    ASSERT_TRUE(store.begin(key, encode(row), static_cast<int>(row.phase)).is_success());
+  }
+  ASSERT_TRUE(store.commit().is_success());
+  Gateway read(options, registry, clock, transport, store, timers, log);
+  const Status started = read.start();
+  ASSERT_FALSE(started.is_success());
+  EXPECT_NE(started.message().find("stored row u3: is the row of pod u1"), std::string::npos) << started.message();
+}
+
 TEST_F(GatewayTest, ThousandsOfOrphansCanBeReadAgain) {
   options.enrolled_nodes = {"n1"};
   options.node_limits.slots = 10'000;
