@@ -110,8 +110,9 @@ Result<ArchivedFile> ArchiveWriter::add_text(const std::string& name, std::strin
   return file;
 }
 
-Result<ArchivedFile> ArchiveWriter::add_file(const std::string& name, const std::string& path) {
+Result<std::optional<ArchivedFile>> ArchiveWriter::add_file(const std::string& name, const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return std::optional<ArchivedFile>();
   if (fd < 0) return system_failure("cannot read " + path);
   struct stat found{};
   Status done = ::fstat(fd, &found) == 0 ? Status::ok() : system_failure("cannot read " + path);
@@ -132,7 +133,7 @@ Result<ArchivedFile> ArchiveWriter::add_file(const std::string& name, const std:
   ::close(fd);
   if (done.is_success()) done = pad();
   if (!done.is_success()) return done;
-  return file;
+  return std::optional(std::move(file));
 }
 
 Status ArchiveWriter::rewind(std::uint64_t position) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,8 +26,8 @@ class ArchiveWriter {
   ArchiveWriter& operator=(ArchiveWriter&&) = delete;
   ~ArchiveWriter();
 
-  // Adds what the file has at this moment.
-  Result<ArchivedFile> add_file(const std::string& name, const std::string& path);
+  // Adds what the file has at this moment. None: there is no such file, and nothing was added.
+  Result<std::optional<ArchivedFile>> add_file(const std::string& name, const std::string& path);
   Result<ArchivedFile> add_text(const std::string& name, std::string_view text);
   // What was added since position() was asked for is taken back.
   std::uint64_t position() const { return position_; }

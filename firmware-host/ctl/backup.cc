@@ -84,9 +84,12 @@ Status add_store(ArchiveWriter& writer, const std::string& state_dir, Files& fil
     Files added;
     for (const char* name : {kDatabase, kLog}) {
       if (name == kLog && before.empty()) continue;
-      const Result<ArchivedFile> file = writer.add_file(name, state_dir + "/" + name);
+      const Result<std::optional<ArchivedFile>> file = writer.add_file(name, state_dir + "/" + name);
       if (!file && name == kDatabase) return file.error();
-      if (file) added.push_back(*file);
+      if (file && !*file && name == kDatabase) {
+        return Status::error("cannot read " + state_dir + "/" + name + ": there is no such file");
+      }
+      if (file && *file) added.push_back(**file);
     }
     if (added.size() == (before.empty() ? 1u : 2u) && log_header(state_dir) == before) {
       files.insert(files.end(), added.begin(), added.end());
@@ -123,13 +126,11 @@ Status write_backup(const BackupOptions& options, const std::string& path, Files
   for (const std::string& name : *names) {
     const std::string from = options.state_dir + "/" + name;
     const std::uint64_t position = writer->position();
-    const Result<ArchivedFile> file = writer->add_file(name, from);
-    if (file) {
-      files.push_back(*file);
-      continue;
-    }
+    const Result<std::optional<ArchivedFile>> file = writer->add_file(name, from);
+    if (file && *file) files.push_back(**file);
+    if (file) continue;  // with none, the gateway has removed it since it was listed, and may make it again
     if (fs::exists(from)) return file.error();
-    // The gateway has removed it since it was listed.
+    // Removed while it was read.
     if (Status rewound = writer->rewind(position); !rewound.is_success()) return rewound;
   }
   const Result<ArchivedFile> told = writer->add_text(kContents, contents_of(options, files).dump());

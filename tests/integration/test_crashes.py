@@ -81,8 +81,8 @@ class Crash:
         if kind in ("Release", "Released"):
             self.fleet.wait_gone("web-1")
             nodes = wait_each_runs_once(self.fleet, "web-2")
-            self.fleet.apply(self.pods()[0])  # its resources are free again
             assert starts("web-1", self.folder) == 1
+            self.fleet.apply(self.pods()[0])  # its resources are free again
             expected = 2
         else:
             nodes, expected = {}, 1
