@@ -46,59 +46,6 @@ BERTH_VECTORIZED void number_short(double asked, std::uint8_t bit, const double*
   }
 }
 
-bool grew(const Resources& asked, const Resources& before, const Resources& after) {
-  if (after.allowed_pods > before.allowed_pods) return true;
-  if (asked.milli_cpu > 0 && after.milli_cpu > before.milli_cpu) return true;
-  if (asked.memory > 0 && after.memory > before.memory) return true;
-  if (asked.ephemeral_storage > 0 && after.ephemeral_storage > before.ephemeral_storage) return true;
-  return std::any_of(asked.scalar.begin(), asked.scalar.end(), [&](const auto& entry) {
-    auto amount = [&entry](const Resources& in) {
-      auto found = in.scalar.find(entry.first);
-      return found == in.scalar.end() ? 0 : found->second;
-    };
-    return entry.second > 0 && amount(after) > amount(before);
-  });
-}
-
-// The pod must fit the empty node, and the node must be new or have more of a resource that the pod requests.
-Hint after_allocatable_change(const Pod& pod, const EventObjects& objects) {
-  if (objects.new_node == nullptr) return Hint::queue;
-  const Resources asked = pod_requests(pod);
-  const Resources after = to_resources(objects.new_node->allocatable);
-  std::vector<InsufficientResource> missing;
-  fits_resources(asked, {}, 0, after, missing);
-  if (!missing.empty()) return Hint::skip;
-  if (objects.old_node == nullptr) return Hint::queue;
-  return grew(asked, to_resources(objects.old_node->allocatable), after) ? Hint::queue : Hint::skip;
-}
-
-bool less_of_anything_asked(const Resources& asked, const Resources& before, const Resources& after) {
-  if (asked.milli_cpu > 0 && after.milli_cpu < before.milli_cpu) return true;
-  if (asked.memory > 0 && after.memory < before.memory) return true;
-  if (asked.ephemeral_storage > 0 && after.ephemeral_storage < before.ephemeral_storage) return true;
-  return std::any_of(asked.scalar.begin(), asked.scalar.end(), [&](const auto& entry) {
-    auto amount = [&entry](const Resources& in) {
-      auto found = in.scalar.find(entry.first);
-      return found == in.scalar.end() ? 0 : found->second;
-    };
-    return entry.second > 0 && amount(after) < amount(before);
-  });
-}
-
-// Deleting or shrinking a pod without a node frees nothing, unless it is the waiting pod itself that shrinks.
-Hint after_requests_change(const Pod& pod, const EventObjects& objects) {
-  const Pod* before = objects.old_pod.get();
-  const Pod* after = objects.new_pod.get();
-  if (before == nullptr) return Hint::queue;
-  if (after == nullptr) {
-    return before->node_name.empty() && before->nominated_node_name.empty() ? Hint::skip : Hint::queue;
-  }
-  if (after->uid() == pod.uid()) return Hint::queue;
-  if (after->node_name.empty()) return Hint::skip;
-  const bool freed = less_of_anything_asked(pod_requests(pod), pod_requests(*before), pod_requests(*after));
-  return freed ? Hint::queue : Hint::skip;
-}
-
 std::array<std::int64_t, NodeColumns::kResources> column_amounts(const Resources& asked) {
   return {asked.milli_cpu, asked.memory, asked.ephemeral_storage};
 }
@@ -126,11 +73,6 @@ bool NodeResourcesFit::is_ignored(const std::string& resource) const {
   const bool extended = slash != std::string::npos && resource.find("kubernetes.io/") == std::string::npos;
   return extended && (arguments_.ignored_resources.contains(resource) ||
                       arguments_.ignored_resource_groups.contains(resource.substr(0, slash)));
-}
-
-std::vector<EventWithHint> NodeResourcesFit::events_to_register() const {
-  return {{{EventResource::pod, kDelete | kUpdatePodScaleDown, "PodDeleteOrScaleDown"}, after_requests_change},
-          {{EventResource::node, kAdd | kUpdateNodeAllocatable, "NodeAddOrAllocatable"}, after_allocatable_change}};
 }
 
 Status NodeResourcesFit::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {

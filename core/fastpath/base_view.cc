@@ -249,11 +249,4 @@ std::int64_t BaseView::raw_score(Ranks::Number group, std::size_t place) const {
   return one_group_ ? of.was_same : ranks_.key_of(group)[of.in_key];
 }
 
-const NodeStatuses* BaseView::rejected(const Snapshot& snapshot) {
-  if (std::exchange(tells_why_, true)) return &rejected_;
-  rejected_.reset(snapshot.nodes().size());
-  tells_why_ = tell_why_of_all(snapshot);
-  return tells_why_ ? &rejected_ : nullptr;
-}
-
 }  // namespace berth

@@ -1,6 +1,5 @@
 // How a base view judges nodes: Filter and Score of all plugins that look at one node, row by row or in batches.
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -65,9 +64,6 @@ BERTH_VECTORIZED std::size_t count_ones(const std::uint8_t* flags, std::size_t r
 BERTH_VECTORIZED void reject_not_zero(const std::int32_t* answers, std::size_t rows, std::uint8_t* rejects) {
   for (std::size_t row = 0; row < rows; ++row) rejects[row] |= answers[row] != 0 ? std::uint8_t{1} : std::uint8_t{0};
 }
-
-constexpr std::uint32_t kAccepted = static_cast<std::uint32_t>(-1);
-constexpr std::uint32_t kEach = 0;
 
 }  // namespace
 
@@ -219,88 +215,6 @@ bool BaseView::place_rows(const Rows& rows, const Snapshot& snapshot) {
   } else {
     if (!group_all(snapshot)) return fail(declined::kGroups);
     ranks_.fill(ranks, common_.scratch.groups);
-  }
-  return true;
-}
-
-Status BaseView::why_rejected(std::size_t index, const Snapshot& snapshot) {
-  const NodeInfo& node = *snapshot.nodes()[index];
-  for (const auto& entry : common_.framework.filters()) {
-    if (!filters(entry)) continue;
-    Status status = entry.plugin->filter(state_, pod_, node);
-    if (!status.is_success()) return std::move(status).with_plugin(entry.name);
-  }
-  return {};
-}
-
-// Numbers why nodes are rejected: nodes of one number have equal statuses, kEach has those that have to be asked for
-// one by one, kAccepted those that no plugin rejects. False: the plugins cannot tell.
-bool BaseView::number_reasons(const Rows& rows, const Snapshot& snapshot, std::vector<std::uint32_t>& reasons) {
-  std::vector<std::uint8_t> of_plugin(rows.size());
-  reasons.assign(rows.size(), kAccepted);
-  std::uint32_t first = kEach + 1;
-  for (const std::size_t place : asked_filters_) {
-    const auto& entry = common_.framework.filters()[place];
-    if (const ObjectAnswer* answer = object_filters_[place].answer.get(); answer != nullptr) {
-      if (answer->uniform && answer->same == 0) continue;
-      for (std::size_t row = 0; row < rows.size(); ++row) {
-        if (reasons[row] == kAccepted && answer->at(rows[row]) != 0) reasons[row] = kEach;
-      }
-      continue;
-    }
-    const auto able = entry.batch_filter;
-    if (able == nullptr || !able->number_reasons(state_, snapshot, rows, of_plugin.data())) return false;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      if (reasons[row] == kAccepted && of_plugin[row] != 0) reasons[row] = first + of_plugin[row];
-    }
-    first += 1u + std::numeric_limits<std::uint8_t>::max();
-  }
-  return true;
-}
-
-// As tell_why(), for all nodes, none of which has a status. Most have one of few, each of which is asked for once.
-bool BaseView::tell_why_of_all(const Snapshot& snapshot) {
-  const Rows rows = Rows::all(snapshot);
-  std::vector<std::uint32_t>& reasons = common_.scratch.groups;
-  if (!number_reasons(rows, snapshot, reasons)) return tell_why(rows, snapshot);
-  std::vector<Status> kept;
-  std::vector<std::size_t> each;
-  for (std::size_t index = 0; index < rows.size(); ++index) {
-    const std::uint32_t reason = reasons[index];
-    if (reason == kAccepted) continue;
-    if (reason == kEach) {
-      each.push_back(index);
-      continue;
-    }
-    if (reason >= kept.size()) kept.resize(reason + std::size_t{1});
-    if (!kept[reason].is_success()) continue;
-    kept[reason] = why_rejected(index, snapshot);
-    if (!kept[reason].is_rejected()) return false;
-  }
-  std::vector<const Status*> statuses(kept.size());
-  std::transform(kept.begin(), kept.end(), statuses.begin(),
-                 [](const Status& status) { return status.is_success() ? nullptr : &status; });
-  rejected_.set_groups(reasons, statuses);
-  for (const std::size_t index : each) {
-    Status status = why_rejected(index, snapshot);
-    if (!status.is_rejected()) return false;
-    rejected_.set(index, std::move(status));
-  }
-  return true;
-}
-
-// Keeps why nodes are rejected from now on, for these rows. False: a plugin failed.
-bool BaseView::tell_why(const Rows& rows, const Snapshot& snapshot) {
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const std::size_t index = rows[row];
-    Status status;
-    if (!ranks_.contains(static_cast<Ranks::Index>(index))) status = why_rejected(index, snapshot);
-    if (status.code() == Code::error) return false;
-    if (status.is_success()) {
-      rejected_.clear(index);
-    } else {
-      rejected_.set(index, std::move(status));
-    }
   }
   return true;
 }
