@@ -128,7 +128,9 @@ Text Text::common(std::string_view text) {
 
 void Text::let_go() {
   Head& head = head_of(block_);
-  if (head.users == kUsersMax || --head.users > 0) return;
+  if (head.users == kUsersMax) return;
+  --head.users;
+  if (head.users > 0) return;
   if (head.common) {
     if (Blocks::Handle& last = recent(text_of(block_)); last == block_) last = Blocks::kNone;
     common_texts().erase(block_);

@@ -27,9 +27,21 @@ std::size_t without_of(const NodeInfo& node, std::size_t resource) {
 
 }  // namespace
 
+template <class Change>
+void NodeColumns::change_each(const Change& change) {
+  for (OfResource& each : resources_) {
+    for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.reciprocal}) {
+      change(*column);
+    }
+  }
+  change(full_);
+  change(tainted_.nodes);
+  change(unschedulable_.nodes);
+}
+
 bool NodeColumns::build(const Nodes& nodes, std::size_t most) {
   if (size() == nodes.size()) return false;
-  if (size() == 0) reserve(nodes.size());
+  if (size() == 0) change_each([&nodes](auto& column) { column.reserve(nodes.size()); });
   const std::size_t begin = size();
   resize(begin + std::min(most, nodes.size() - begin));
   for (std::size_t index = begin; index < size(); ++index) {
@@ -37,17 +49,6 @@ bool NodeColumns::build(const Nodes& nodes, std::size_t most) {
     mark(index, nodes[index]->node.get());
   }
   return true;
-}
-
-void NodeColumns::reserve(std::size_t nodes) {
-  for (OfResource& each : resources_) {
-    for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.reciprocal}) {
-      column->reserve(nodes);
-    }
-  }
-  full_.reserve(nodes);
-  tainted_.nodes.reserve(nodes);
-  unschedulable_.nodes.reserve(nodes);
 }
 
 // `node`: null: there is none any more.
@@ -62,14 +63,7 @@ void NodeColumns::mark(std::size_t index, const Node* node) {
 }
 
 void NodeColumns::resize(std::size_t nodes) {
-  for (OfResource& each : resources_) {
-    for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.reciprocal}) {
-      column->resize(nodes);
-    }
-  }
-  full_.resize(nodes);
-  tainted_.nodes.resize(nodes);
-  unschedulable_.nodes.resize(nodes);
+  change_each([nodes](auto& column) { column.resize(nodes); });
   for (auto& [key, label] : labels_) {
     for (std::size_t index = nodes; index < label.numbers.size(); ++index) count(label, label.numbers[index], -1);
     label.numbers.resize(nodes, Label::kNone);

@@ -90,7 +90,8 @@ class NodeColumns {
  private:
   static constexpr std::size_t kLabels = 64;
   void resize(std::size_t nodes);
-  void reserve(std::size_t nodes);
+  template <class Change>
+  void change_each(const Change& change);  // of the arrays by index, but for labels'
   void set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node);
   void set_requested(std::size_t index, const NodeInfo& before, const NodeInfo& node);
   void mark(std::size_t index, const Node* node);
