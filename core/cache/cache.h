@@ -178,7 +178,7 @@ class Cache {
     Index assumed : 1 = 0;
   };
   Index find_node(std::string_view name) const;
-  Index find_pod(std::string_view uid) const;                 // in placed_
+  Index find_pod(std::string_view uid) const;  // in placed_
   Index place_unknown(const PodPtr& pod, std::string_view node, bool assumed);
   void add_to(Index node, const PodPtr& pod);
   void take_from(const Placed& placed, std::string_view uid);

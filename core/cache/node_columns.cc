@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/api/node.h"
+#include "core/prefetch.h"
 
 namespace berth {
 
