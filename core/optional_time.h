@@ -12,7 +12,7 @@ class OptionalTime {
  public:
   OptionalTime() = default;
   OptionalTime(std::int64_t ms) : ms_(ms) {}
-  OptionalTime(std::optional<std::int64_t> ms) : ms_(ms.value_or(kNone)) {}
+  OptionalTime(const std::optional<std::int64_t>& ms) : ms_(ms.value_or(kNone)) {}
   operator std::optional<std::int64_t>() const { return has_value() ? std::optional(ms_) : std::nullopt; }
 
   bool has_value() const { return ms_ != kNone; }

@@ -120,7 +120,7 @@ void LoopbackBroker::publish(const std::string& from, Message message, bool will
          });
 }
 
-void LoopbackBroker::route(const std::string& from, const Message& message, std::optional<Millis> expires) {
+void LoopbackBroker::route(const std::string& from, const Message& message, const std::optional<Millis>& expires) {
   if (message.retain) {
     if (message.payload.empty()) {
       retained_.erase(message.topic);

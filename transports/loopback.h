@@ -100,7 +100,7 @@ class LoopbackBroker {
   void subscribe(const std::string& id, const std::string& filter, Subscription subscription);
   // `slot` is held until the message has reached the broker or is lost.
   void publish(const std::string& from, Message message, bool will, std::shared_ptr<void> slot = nullptr);
-  void route(const std::string& from, const Message& message, std::optional<Millis> expires);
+  void route(const std::string& from, const Message& message, const std::optional<Millis>& expires);
   void deliver(const std::string& from, const std::string& to, Kept kept);
   void arrive(const std::string& to, std::uint64_t session_number, Kept kept);
   // Asks the policy and runs `arrival` once per delivered copy, in the order of the leg.

@@ -213,7 +213,7 @@ bool Gateway::was_itself(const Leader& leader, bool is_same_machine) const {
   return own.adopting && !own.followed && !own.led;
 }
 
-void Gateway::lead(std::optional<std::uint64_t> followed) {
+void Gateway::lead(const std::optional<std::uint64_t>& followed) {
   if (is_on_hold()) return;
   if (followed) {
     context_.log.write(Level::error,

@@ -43,7 +43,7 @@ class Gateway final : public Transport::Handler {
   // It begins to serve, and will be the leader that others find. `followed`: another gateway has served the fleet since
   // this one did, or before it, under this term, if that is known: what that one placed is asked of the nodes (P13).
   // Called while the link is down; durable with the turn.
-  void lead(std::optional<std::uint64_t> followed);
+  void lead(const std::optional<std::uint64_t>& followed);
   // It cannot read its store, and does nothing.
   bool is_on_hold() const { return !options_.hold.empty(); }
   // The program ends after this turn.

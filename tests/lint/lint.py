@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import by_value
 import callers
 import citations
 import coroutines
@@ -38,6 +39,7 @@ def rules(tree):
     yield "sizes", lambda: sizes.check(tree)
     yield "methods", lambda: methods.check(tree)
     yield "ignored results", lambda: results.check(tree)
+    yield "parameters by value", lambda: by_value.check(tree)
     yield "callers", lambda: callers.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "local names", lambda: local_names.check(tree)
