@@ -42,6 +42,7 @@ struct VolumeBindingState final : StateEntry {
   std::vector<SelectedClaim> selected;          // in the order of the pod's volumes
   std::vector<DelayedClaim> delayed;            // by ascending size
   std::map<std::string, PodVolumes> decisions;  // for `selected` and `delayed`, by node; written by Filter
+  bool is_of_class = false;                     // then it is not, as they are made again for the pod itself
   PoolUse pools;                                // of the classes that devices provision
   std::optional<Millis> asked_at;               // first request to provisioners, by PreBind
   // By host name, if it is not the node's name; filled by Filter.
@@ -305,7 +306,7 @@ std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {
 bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) {
   auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return true;  // no claims
-  volumes->decisions.clear();           // made for another pod with an equal key
+  volumes->is_of_class = true;
   std::vector<std::string> hosts;
   for (DelayedClaim& delayed : volumes->delayed) {
     delayed.candidates->follow(handle_.lister(), *assumed_);
@@ -332,7 +333,7 @@ Status VolumeBinding::filter(CycleState& state, const Pod&, const NodeInfo& node
   if (!reason) return reason.error();
   if (*reason != nullptr) reasons.emplace_back(*reason);
   if (!reasons.empty()) return {Code::unresolvable, std::move(reasons)};
-  volumes->decisions[node.name()] = std::move(decision);
+  if (!volumes->is_of_class) volumes->decisions[node.name()] = std::move(decision);
   return {};
 }
 

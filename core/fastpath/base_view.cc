@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/fastpath/attempt.h"
@@ -14,9 +15,9 @@ BaseView::BaseView(const Common& common, const Of& of, bool with_images)
     : common_(common),
       pod_(of.pod),
       tracked_(of.tracked),
-      undeclared_(of.undeclared),
       sums_(of.sums),
       with_images_(with_images),
+      asked_{of.undeclared, {}, {}},
       domains_(of.domains),
       counted_(common.bytes) {}
 
@@ -28,7 +29,9 @@ bool BaseView::serves(const Pod& pod, const Domains& domains, bool with_images) 
                   [](const auto& a, const auto& b) { return a.name == b.name; })) {
     return false;
   }
-  const auto is_alike = [&](const auto& entry) { return !takes_part(entry) || !entry.plugin->tells_apart(pod, pod_); };
+  const auto is_alike = [&](const auto& entry) {
+    return !asked_.take_part(entry) || !entry.plugin->tells_apart(pod, pod_);
+  };
   const auto& filters = common_.framework.filters();
   const auto& scores = common_.framework.scores();
   const auto& pre_filters = common_.framework.pre_filters();
@@ -50,6 +53,21 @@ bool BaseView::holds(const Snapshot& snapshot) const {
 }
 
 std::string_view BaseView::follow(const Snapshot& snapshot, const Pod& pod) {
+  follow_some(snapshot, pod, snapshot.nodes().size());
+  return is_begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
+}
+
+bool BaseView::prepare(const Snapshot& snapshot, const Pod& pod, std::size_t most) {
+  follow_some(snapshot, pod, most);
+  return is_begun_ && !is_prepared(snapshot);
+}
+
+bool BaseView::is_prepared(const Snapshot& snapshot) const {
+  return holds(snapshot) && (!asks_nodes_ || judged_ == snapshot.nodes().size());
+}
+
+// Nodes that the view has not judged yet are judged when their turn comes, whatever happens to them meanwhile.
+void BaseView::follow_some(const Snapshot& snapshot, const Pod& pod, std::size_t most) {
   common_.scratch.tracked.clear();
   // Answers about objects that are the same are the same.
   const auto follow_objects = [&] {
@@ -63,53 +81,52 @@ std::string_view BaseView::follow(const Snapshot& snapshot, const Pod& pod) {
     why_not_begun_ = declined::kBroke;
     is_begun_ = catch_up(snapshot);
   }
+  if (is_begun_ && judged_ < snapshot.nodes().size()) is_begun_ = judge_next(snapshot, most);
   changes_made_ = snapshot.changed().made();
   object_changes_made_ = snapshot.object_changes().made();
-  counted_.set(bytes());
-  return is_begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
-}
-
-std::size_t BaseView::bytes() const {
   constexpr std::size_t kRest = 2048;  // the pod, what plugins keep in the state
-  return kRest + ranks_.bytes() + (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0);
+  counted_.set(kRest + ranks_.bytes() + (tells_why_ ? ranks_.size() * sizeof(std::uint32_t) : 0));
 }
 
 bool BaseView::note_tracked_changes(const Snapshot& snapshot) {
   if (tracked_.none()) return true;
   const auto& filters = common_.framework.filters();
   return std::all_of(filters.begin(), filters.end(), [&](const auto& entry) {
-    return !tracked_.test(entry.number) || entry.tracking->changed(state_, snapshot, common_.scratch.tracked);
+    return !tracked_.test(entry.number) || entry.tracking->changed(asked_.state, snapshot, common_.scratch.tracked);
   });
 }
 
 // PreFilter and PreScore of plugins for which they depend on the class alone.
 bool BaseView::ask_class(const Snapshot& snapshot) {
-  state_ = CycleState();
+  asked_.state = CycleState();
   for (const auto& entry : common_.framework.pre_filters()) {
-    if (!takes_part(entry) || undeclared_.filter.test(entry.number)) continue;
+    if (!asked_.take_part(entry) || asked_.undeclared.filter.test(entry.number)) continue;
     PreFilterResult narrowed;
-    const Status status = entry.plugin->pre_filter(state_, pod_, snapshot, narrowed);
+    const Status status = entry.plugin->pre_filter(asked_.state, pod_, snapshot, narrowed);
     if (status.is_skip()) {
-      state_.skip_filter.set(entry.number);
+      asked_.state.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
       return fail(declined::kPreFilter);
     }
   }
-  accepts_all_.reset();
+  asked_.accept_all.reset();
   for (const auto& entry : common_.framework.filters()) {
     const bool is_tracked = entry.plugin->reads(pod_, Point::filter) == Reads::objects;
-    if (filters(entry) && !is_tracked && entry.plugin->accepts_all(state_, pod_)) accepts_all_.set(entry.number);
+    if (asked_.filter(entry) && !is_tracked && entry.plugin->accepts_all(asked_.state, pod_))
+      asked_.accept_all.set(entry.number);
   }
   // Counted only where the view goes on: otherwise PreFilter runs again, and is counted then.
   for (const auto& entry : common_.framework.pre_filters()) {
-    if (!takes_part(entry) || undeclared_.filter.test(entry.number) || state_.skip_filter.test(entry.number)) continue;
+    if (!asked_.take_part(entry) || asked_.undeclared.filter.test(entry.number) ||
+        asked_.state.skip_filter.test(entry.number))
+      continue;
     entry.count();
   }
   for (const auto& entry : common_.framework.pre_scores()) {
-    if (!takes_part(entry) || undeclared_.own.test(entry.number)) continue;
-    const Status status = entry.plugin->pre_score(state_, pod_, {});
+    if (!asked_.take_part(entry) || asked_.undeclared.own.test(entry.number)) continue;
+    const Status status = entry.plugin->pre_score(asked_.state, pod_, {});
     if (status.is_skip()) {
-      state_.skip_score.set(entry.number);
+      asked_.state.skip_score.set(entry.number);
     } else if (!status.is_success()) {
       return false;
     }
@@ -126,13 +143,13 @@ bool BaseView::take_object_answers(const Snapshot& snapshot) {
   asked_filters_.clear();
   for (std::size_t place = 0; place < object_filters_.size(); ++place) {
     const auto& entry = common_.framework.filters()[place];
-    if (filters(entry)) asked_filters_.push_back(place);
-    if (!filters(entry) || entry.plugin->reads(pod_, Point::filter) != Reads::node_object) continue;
+    if (asked_.filter(entry)) asked_filters_.push_back(place);
+    if (!asked_.filter(entry) || entry.plugin->reads(pod_, Point::filter) != Reads::node_object) continue;
     object_filters_[place].answer = common_.answers.of_filter(place, kept);
   }
   for (std::size_t place = 0; place < object_scores_.size(); ++place) {
     const auto& entry = common_.framework.scores()[place];
-    if (!scores(entry) || entry.plugin->reads(pod_, Point::score) != Reads::node_object) continue;
+    if (!asked_.score(entry) || entry.plugin->reads(pod_, Point::score) != Reads::node_object) continue;
     object_scores_[place].answer = common_.answers.of_score(place, kept);
   }
   // The first call takes note of what is the same for all nodes, the second one finds no difference.
@@ -151,13 +168,13 @@ bool BaseView::follow_object_answers(const Snapshot& snapshot) {
   for (std::size_t place = 0; place < object_filters_.size(); ++place) {
     OfObjects& of = object_filters_[place];
     if (of.answer == nullptr) continue;
-    if (!common_.answers.follow_filter(place, *of.answer, state_, pod_, snapshot)) return false;
+    if (!common_.answers.follow_filter(place, *of.answer, asked_.state, pod_, snapshot)) return false;
     note(of);
   }
   for (std::size_t place = 0; place < object_scores_.size(); ++place) {
     OfObjects& of = object_scores_[place];
     if (of.answer == nullptr) continue;
-    if (!common_.answers.follow_score(place, *of.answer, state_, pod_, snapshot)) return false;
+    if (!common_.answers.follow_score(place, *of.answer, asked_.state, pod_, snapshot)) return false;
     note(of);
   }
   return holds;
@@ -171,7 +188,7 @@ bool BaseView::note_shape() {
   groups_by_object_ = true;
   for (std::size_t place = 0; place < object_scores_.size(); ++place) {
     const auto& entry = common_.framework.scores()[place];
-    if (!scores(entry)) continue;
+    if (!asked_.score(entry)) continue;
     if (entry.normalizing == nullptr) {
       most_own_ += ScorePlugin::kMaxScore * entry.weight;
     } else {
@@ -189,16 +206,37 @@ bool BaseView::note_shape() {
 bool BaseView::begin(const Snapshot& snapshot) {
   why_not_begun_ = declined::kBroke;
   ++begun_;
-  return ask_class(snapshot) && take_object_answers(snapshot) && regroup(snapshot);
+  return ask_class(snapshot) && note_tracked_changes(snapshot) && take_object_answers(snapshot) &&
+         begin_judging(snapshot);
 }
 
-// Judges all nodes again.
-bool BaseView::regroup(const Snapshot& snapshot) {
+// All nodes are to be judged again.
+bool BaseView::begin_judging(const Snapshot& snapshot) {
   domains_.follow(snapshot);
   if (!note_shape()) return false;
+  judged_ = 0;
+  asks_nodes_ = false;
   ranks_.reset(snapshot.nodes().size());
   if (tells_why_) rejected_.reset(snapshot.nodes().size());
-  return judge(Rows::all(snapshot), snapshot);
+  return true;
+}
+
+// Judges so many of the nodes that are left: few at first, to see whether plugins have to be asked about each. Where
+// batches do it, all nodes at once take the least time.
+bool BaseView::judge_next(const Snapshot& snapshot, std::size_t most) {
+  constexpr std::size_t kSample = 64;
+  const std::size_t nodes = snapshot.nodes().size();
+  const bool goes_on = judged_ > 0 && asks_nodes_;
+  if (most >= nodes && !goes_on) {
+    if (judged_ > 0 && !begin_judging(snapshot)) return false;
+    judged_ = nodes;
+    return judge(Rows::all(snapshot), snapshot);
+  }
+  std::vector<Ranks::Index>& indices = common_.scratch.changed;
+  indices.resize(std::min(nodes - judged_, goes_on ? most : std::min(kSample, most)));
+  std::iota(indices.begin(), indices.end(), static_cast<Ranks::Index>(judged_));
+  judged_ += indices.size();
+  return judge(Rows::at(snapshot, indices, common_.scratch.copies), snapshot);
 }
 
 bool BaseView::catch_up(const Snapshot& snapshot) {
@@ -206,6 +244,7 @@ bool BaseView::catch_up(const Snapshot& snapshot) {
   const std::size_t nodes = snapshot.nodes().size();
   const auto objects = snapshot.object_changes().since(object_changes_made_);
   if (ranks_.size() != nodes) {
+    judged_ = judged_ == ranks_.size() ? nodes : std::min(judged_, nodes);  // what is new has changed
     ranks_.resize(nodes);
     if (tells_why_) rejected_.resize(nodes);
   }
@@ -225,7 +264,7 @@ bool BaseView::catch_up(const Snapshot& snapshot) {
 
 // Judges the nodes that changed again, and those that plugins follow.
 bool BaseView::judge_changed(const Snapshot& snapshot) {
-  if (!domains_.follow(snapshot)) return regroup(snapshot);
+  if (!domains_.follow(snapshot)) return begin_judging(snapshot);
   const std::size_t nodes = snapshot.nodes().size();
   const auto indices = snapshot.changed().since(changes_made_);
   const auto objects = snapshot.object_changes().since(object_changes_made_);

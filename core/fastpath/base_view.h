@@ -14,6 +14,7 @@
 
 #include "core/api/pod.h"
 #include "core/cache/cache.h"
+#include "core/fastpath/asked_plugins.h"
 #include "core/fastpath/class_sums.h"
 #include "core/fastpath/counted_bytes.h"
 #include "core/fastpath/object_answers.h"
@@ -53,9 +54,13 @@ class BaseView {
 
   // Updates the view; `pod` is one of those that it is for. Not empty: why the plain path has to decide for it.
   std::string_view follow(const Snapshot& snapshot, const Pod& pod);
+  // Does a part of that, for so many nodes at most. False: nothing was left to do that takes long.
+  bool prepare(const Snapshot& snapshot, const Pod& pod, std::size_t most);
+  // True when it would not do anything.
+  bool is_prepared(const Snapshot& snapshot) const;
   // How often PreFilter and PreScore of declared plugins that do not sum have run; state() has what they wrote.
   std::int64_t begun() const { return begun_; }
-  CycleState& state() { return state_; }
+  CycleState& state() { return asked_.state; }
 
   // The nodes that these plugins accept.
   Ranks& ranks() { return ranks_; }
@@ -75,23 +80,11 @@ class BaseView {
     std::int32_t was_same = 0;
     std::size_t in_key = 0;  // the place of its scores in groups' keys
   };
-  template <class Entry>
-  bool takes_part(const Entry& entry) const {
-    return entry.summing == nullptr || undeclared_.own.test(entry.number);
-  }
-  template <class Entry>
-  bool filters(const Entry& entry) const {
-    return takes_part(entry) && !state_.skip_filter.test(entry.number) && !undeclared_.filter.test(entry.number) &&
-           !accepts_all_.test(entry.number);
-  }
-  template <class Entry>
-  bool scores(const Entry& entry) const {
-    return takes_part(entry) && !state_.skip_score.test(entry.number) && !undeclared_.own.test(entry.number);
-  }
   bool fail(std::string_view why) {
     why_not_begun_ = why;
     return false;
   }
+  void follow_some(const Snapshot& snapshot, const Pod& pod, std::size_t most);
   bool holds(const Snapshot& snapshot) const;
   bool note_tracked_changes(const Snapshot& snapshot);
   bool begin(const Snapshot& snapshot);
@@ -101,7 +94,8 @@ class BaseView {
   bool note_shape();
   bool catch_up(const Snapshot& snapshot);
   bool judge_changed(const Snapshot& snapshot);
-  bool regroup(const Snapshot& snapshot);
+  bool begin_judging(const Snapshot& snapshot);
+  bool judge_next(const Snapshot& snapshot, std::size_t most);
   bool judge(const Rows& rows, const Snapshot& snapshot);
   bool keep_accepted();
   bool filter_rows(const Rows& rows, const Snapshot& snapshot);
@@ -117,27 +111,26 @@ class BaseView {
   bool tell_why(const Rows& rows, const Snapshot& snapshot);
   bool tell_why_of_all(const Snapshot& snapshot);
   bool number_reasons(const Rows& rows, const Snapshot& snapshot, std::vector<std::uint32_t>& reasons);
-  std::size_t bytes() const;
 
   const Common common_;
   Pod pod_;  // one of those that the view is for
   const PluginBits tracked_;
-  const UndeclaredPlugins undeclared_;
   const ClassSums* const sums_;
   const bool with_images_;
   bool is_begun_ = false;
   std::int64_t begun_ = 0;
   std::string_view why_not_begun_;
-  CycleState state_;
-  PluginBits accepts_all_;  // Filter plugins that accept every node
+  AskedPlugins asked_;
   Domains domains_;
   std::vector<OfObjects> object_filters_, object_scores_;  // by place in the framework's list
-  std::vector<std::size_t> asked_filters_;                 // places in it of plugins that filters() is true of
+  std::vector<std::size_t> asked_filters_;                 // places of those that are asked, in it
   std::int64_t most_own_ = 0;                              // the highest sum of own scores
   std::size_t normalizing_ = 0;                            // plugins whose scores are in the groups' keys
   bool one_group_ = false;                                 // all nodes have the same traits
   bool groups_by_object_ = false;  // the group of a node without pods that count follows from its object
   Ranks ranks_;
+  std::size_t judged_ = 0;   // nodes before this index have been, in this view
+  bool asks_nodes_ = false;  // a plugin has no batch for such pods, so that to judge all nodes takes long
   bool tells_why_ = false;
   NodeStatuses rejected_;  // while tells_why_: the nodes that are not ranked
   // Of the snapshot's logs, what the view has followed.

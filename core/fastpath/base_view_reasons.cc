@@ -24,8 +24,8 @@ const NodeStatuses* BaseView::rejected(const Snapshot& snapshot) {
 Status BaseView::why_rejected(std::size_t index, const Snapshot& snapshot) {
   const NodeInfo& node = *snapshot.nodes()[index];
   for (const auto& entry : common_.framework.filters()) {
-    if (!filters(entry)) continue;
-    Status status = entry.plugin->filter(state_, pod_, node);
+    if (!asked_.filter(entry)) continue;
+    Status status = entry.plugin->filter(asked_.state, pod_, node);
     if (!status.is_success()) return std::move(status).with_plugin(entry.name);
   }
   return {};
@@ -47,7 +47,7 @@ bool BaseView::number_reasons(const Rows& rows, const Snapshot& snapshot, std::v
       continue;
     }
     const auto able = entry.batch_filter;
-    if (able == nullptr || !able->number_reasons(state_, snapshot, rows, of_plugin.data())) return false;
+    if (able == nullptr || !able->number_reasons(asked_.state, snapshot, rows, of_plugin.data())) return false;
     for (std::size_t row = 0; row < rows.size(); ++row) {
       if (reasons[row] == kAccepted && of_plugin[row] != 0) reasons[row] = first + of_plugin[row];
     }

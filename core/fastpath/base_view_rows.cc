@@ -105,14 +105,15 @@ bool BaseView::filter_rows(const Rows& rows, const Snapshot& snapshot) {
       continue;
     }
     if (entry.batch_filter != nullptr && rows.size() > kFewRows &&
-        entry.batch_filter->filter_rows(state_, pod_, snapshot, rows, rejects.data())) {
+        entry.batch_filter->filter_rows(asked_.state, pod_, snapshot, rows, rejects.data())) {
       entry.count(rows.size());
       continue;
     }
+    asks_nodes_ = asks_nodes_ || rows.size() > kFewRows;
     for (std::size_t row = 0; row < rows.size(); ++row) {
       if (rejects[row] != 0) continue;
       entry.count();
-      const Status status = entry.plugin->filter(state_, pod_, *snapshot.nodes()[rows[row]]);
+      const Status status = entry.plugin->filter(asked_.state, pod_, *snapshot.nodes()[rows[row]]);
       if (status.is_success()) continue;
       if (!status.is_rejected()) return false;
       rejects[row] = 1;
@@ -135,15 +136,16 @@ bool BaseView::ask_scores(std::size_t place, const Rows& rows, const Snapshot& s
     return true;
   }
   if (entry.batch_score != nullptr && rows.size() > kFewRows &&
-      entry.batch_score->score_rows(state_, pod_, snapshot, rows, scores.data())) {
+      entry.batch_score->score_rows(asked_.state, pod_, snapshot, rows, scores.data())) {
     entry.count(rows.size());
     return true;
   }
+  asks_nodes_ = asks_nodes_ || rows.size() > kFewRows;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (common_.scratch.rejects[row] != 0) continue;
     entry.count();
     std::int64_t score = 0;
-    if (!entry.plugin->score(state_, pod_, *snapshot.nodes()[rows[row]], score).is_success()) return false;
+    if (!entry.plugin->score(asked_.state, pod_, *snapshot.nodes()[rows[row]], score).is_success()) return false;
     if (!std::in_range<std::int32_t>(score)) return false;
     scores[row] = static_cast<std::int32_t>(score);
   }
@@ -158,7 +160,7 @@ bool BaseView::score_rows(const Rows& rows, const Snapshot& snapshot) {
   std::size_t normalizing = 0;
   for (std::size_t place = 0; place < common_.framework.scores().size(); ++place) {
     const auto& entry = common_.framework.scores()[place];
-    if (!scores(entry)) continue;
+    if (!asked_.score(entry)) continue;
     if (entry.normalizing != nullptr) {
       if (one_group_) continue;
       if (common_.scratch.raw.size() <= normalizing) common_.scratch.raw.emplace_back();

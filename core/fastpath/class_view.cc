@@ -84,12 +84,26 @@ void ClassView::take_base(const Snapshot& snapshot) {
   base_begun_ = 0;
 }
 
-std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
-  if (undeclared_.all) return declined::kNothingDeclared;
+// Follows what tells the base view: sums and domains.
+void ClassView::find_base(const Snapshot& snapshot, const Pod& pod) {
   follow_sums(snapshot, pod);
   const bool domains_hold = domains_.follow(snapshot);
   const bool holds = domains_hold && base_ != nullptr && base_->with_images() == snapshot.has_images();
   if (!holds) take_base(snapshot);
+}
+
+bool ClassView::is_prepared(const Snapshot& snapshot) const {
+  return undeclared_.all || (holds(snapshot) && base_ != nullptr && base_->is_prepared(snapshot));
+}
+
+bool ClassView::prepare(const Snapshot& snapshot, const Pod& pod, std::size_t most) {
+  find_base(snapshot, pod);
+  return base_->prepare(snapshot, pod, most);
+}
+
+std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
+  if (undeclared_.all) return declined::kNothingDeclared;
+  find_base(snapshot, pod);
   const std::string_view why = base_->follow(snapshot, pod);
   if (!why.empty()) return why;
   if (base_begun_ != base_->begun()) state_.take_from(base_->state());

@@ -48,6 +48,10 @@ class ClassView {
 
   // Updates the view for a pod of the class. Not empty: why the plain path has to decide for the pod.
   std::string_view follow(const Snapshot& snapshot, const Pod& pod);
+  // Does a part of what follow() would do, for so many nodes at most. False: nothing was left to do in parts.
+  bool prepare(const Snapshot& snapshot, const Pod& pod, std::size_t most);
+  // True when follow() would judge no more than the nodes that changed.
+  bool is_prepared(const Snapshot& snapshot) const;
 
   // Bytes of memory, about, without the base view.
   std::size_t bytes() const;
@@ -131,6 +135,7 @@ class ClassView {
   void follow_pods(const Snapshot& snapshot);
   void sum_objects(const Snapshot& snapshot);
   void take_base(const Snapshot& snapshot);
+  void find_base(const Snapshot& snapshot, const Pod& pod);
 
   const Framework& framework_;
   BaseViews& bases_;

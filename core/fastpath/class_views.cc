@@ -47,13 +47,13 @@ ClassViews::ClassOf ClassViews::class_of(const NodeQuery& query) {
   return {query.framework, query.pod, with_labels, ClassView::equivalence_keys_of(query.framework, query.pod)};
 }
 
-ClassViews::Kept& ClassViews::find_or_make(const ClassOf& of_pod) {
+ClassViews::Kept& ClassViews::find_or_make(const ClassOf& of_pod, bool counts) {
   if (last_ != nullptr && of_pod.is_of(*last_->view)) {
-    counts_.add(last_->hash);
+    if (counts) counts_.add(last_->hash);
     return *last_;
   }
   const std::size_t hash = hash_of_class(of_pod.pod, of_pod.with_labels);
-  counts_.add(hash);
+  if (counts) counts_.add(hash);
   const auto [first, last] = by_hash_.equal_range(hash);
   const auto found = std::find_if(first, last, [&](const auto& each) { return of_pod.is_of(*each.second->view); });
   last_ = found == last ? &make(of_pod, hash) : found->second;
@@ -117,20 +117,35 @@ void ClassViews::keep_at_most(std::size_t bytes) {
   keep_within_bounds();
 }
 
+void ClassViews::note_bytes(Kept& kept) {
+  bytes_ -= std::exchange(kept.bytes, kept.view->bytes());
+  bytes_ += kept.bytes;
+}
+
+bool ClassViews::prepare(const NodeQuery& query, std::size_t most) {
+  if (!why_unsuited(query).empty()) return false;
+  keep_few_newcomers();
+  keep_within_bounds();
+  Kept& kept = find_or_make(class_of(query), false);
+  if (kept.view->is_prepared(query.snapshot)) return false;
+  const bool more = kept.view->prepare(query.snapshot, query.pod, most);
+  note_bytes(kept);
+  return more;
+}
+
 Evaluation ClassViews::evaluate(const NodeQuery& query) {
   if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
   keep_few_newcomers();  // not when a view was made: a rejection refers to it until the next pod
   keep_within_bounds();
   const ClassOf of_pod = class_of(query);
-  Kept* const kept = &find_or_make(of_pod);
+  Kept* const kept = &find_or_make(of_pod, true);
   if (const std::string_view why = kept->view->follow(query.snapshot, query.pod); !why.empty()) {
     if (views_.back().get() == kept) drop(views_.size() - 1);  // most often it was just made, and could not begin
     return Evaluation::decline(why);
   }
   ClassView::Attempt attempt(*kept->view, undeclared_, query);
   Evaluation evaluation = decide(attempt, query);
-  bytes_ -= std::exchange(kept->bytes, kept->view->bytes());
-  bytes_ += kept->bytes;
+  note_bytes(*kept);
   return evaluation;
 }
 

@@ -42,6 +42,7 @@ class ClassViews final : public NodeEvaluator {
   // Memory of all views, about; at least one is kept.
   explicit ClassViews(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   Evaluation evaluate(const NodeQuery& query) override;
+  bool prepare(const NodeQuery& query, std::size_t most) override;
   std::size_t kept_bytes() const override { return bytes_ + base_bytes_; }
   void keep_at_most(std::size_t bytes) override;
 
@@ -64,10 +65,11 @@ class ClassViews final : public NodeEvaluator {
     std::unique_ptr<ClassView> view;
   };
   static ClassOf class_of(const NodeQuery& query);
-  Kept& find_or_make(const ClassOf& of_pod);
+  Kept& find_or_make(const ClassOf& of_pod, bool counts);  // whether as one more time that the class is asked for
   Kept& make(const ClassOf& of_pod, std::size_t hash);
   void keep_few_newcomers();
   void keep_within_bounds();
+  void note_bytes(Kept& kept);
   void drop(std::size_t place);
 
   std::size_t most_bytes_;

@@ -176,8 +176,9 @@ class TrackingPlugin {
   // The pod's equivalence key under the current objects: pods of one class with equal keys get equal results on every
   // node. None: results for this pod cannot be cached.
   virtual std::optional<std::string> equivalence_key(const Pod& pod) = 0;
-  // `state` is one on which PreFilter and Filter ran for a pod of the class. Appends the indices in nodes() of nodes
-  // whose Filter result may have changed since the last call or, the first time, since PreFilter. False: any may have.
+  // `state` is one on which PreFilter ran for a pod of the class; Filter runs on it after the first call. What Filter
+  // notes for the points after it is not read from it. Appends the indices in nodes() of nodes whose Filter result may
+  // have changed since the last call or, the first time, since PreFilter. False: any may have.
   virtual bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) = 0;
 };
 

@@ -160,8 +160,13 @@ std::optional<QueuedPod> Queue::pop() {
   return popped;
 }
 
+const Pod* Queue::next() const {
+  const QueueEntry* const first = parts_.first();
+  return first == nullptr ? nullptr : first->queued.pod.get();
+}
+
 void Queue::prefetch_next() const {
-  if (const QueueEntry* next = parts_.first()) prefetch(*next->queued.pod);
+  if (const Pod* const pod = next()) prefetch(*pod);
 }
 
 void Queue::done(std::string_view uid) { in_flight_.end(uid); }

@@ -66,8 +66,8 @@ class Queue {
   // The next pod to schedule, in flight from now on; none when no pod is ready. When active is empty, takes pods from
   // backoff before they expire (never from error backoff).
   std::optional<QueuedPod> pop();
-  bool has_next() const { return parts_.first() != nullptr; }  // for pop()
-  void prefetch_next() const;                                  // it reads the pod soon
+  const Pod* next() const;     // that pop() would return; null: none
+  void prefetch_next() const;  // pop() reads the pod soon
   // The pod is no longer in flight: it goes on to its binding.
   void done(std::string_view uid);
   // Requeues a popped pod after a failed attempt or binding. `status` rejected: events of its plugins retry it; error:

@@ -79,6 +79,9 @@ class NodeEvaluator {
   // Decides as schedule_pod() does by the plugins alone, the draw among equal totals included. Where it decides,
   // `query.state` has what Reserve and the points after it need.
   virtual Evaluation evaluate(const NodeQuery& query) = 0;
+  // Does a part of what evaluate() would do about all nodes before it decides, for so many of them at most. The state
+  // of the query is not used. False: nothing was left to do that takes long.
+  virtual bool prepare(const NodeQuery& /*query*/, std::size_t /*most*/) { return false; }
   // Memory of what it keeps from pod to pod, about, in bytes.
   virtual std::size_t kept_bytes() const { return 0; }
   // Keeps no more than about so much, from now on: later decisions are the same, and take longer. Between two pods.

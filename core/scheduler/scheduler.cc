@@ -94,25 +94,17 @@ Explanation Scheduler::explain(const Pod& pod, const std::string& excluded_uid, 
   return explain_on({cache_, snapshot_, random_, search_}, *framework, pod, excluded_uid, options);
 }
 
-bool Scheduler::prepare_snapshot() {
-  constexpr std::size_t kNodes = 8192;  // in a part: a few milliseconds, but for the order and the amounts of all nodes
-  return evaluator_ != nullptr && cache_.prepare(snapshot_, handlers_.needs(), kNodes);
-}
-
-// While nodes come and go faster than this is done, no pod would be decided on: then the decision does it all at once.
 bool Scheduler::prepare() {
-  if (!queue_.has_next()) return false;
-  if (!preparing_) preparing_ = cache_.structure();
-  return *preparing_ == cache_.structure() && prepare_snapshot();
+  const Pod* const next = queue_.next();
+  if (next == nullptr || evaluator_ == nullptr) return false;
+  const Framework* const framework = framework_of(*next);
+  return framework != nullptr && preparation_.prepare(*evaluator_, *framework, *next, search_, handlers_.needs());
 }
 
-bool Scheduler::prepare_ahead() {
-  if (std::exchange(structure_seen_, cache_.structure()) != cache_.structure()) return false;
-  return prepare_snapshot();
-}
+bool Scheduler::prepare_ahead() { return evaluator_ != nullptr && preparation_.prepare_ahead(handlers_.needs()); }
 
 Scheduler::Attempt Scheduler::schedule_one() {
-  preparing_.reset();
+  preparation_.end();
   std::optional<QueuedPod> queued = queue_.pop();
   if (!queued) return {};
   Attempt attempt;

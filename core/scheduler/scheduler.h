@@ -31,6 +31,7 @@
 #include "core/scheduler/event_handlers.h"
 #include "core/scheduler/explanation.h"
 #include "core/scheduler/node_evaluator.h"
+#include "core/scheduler/preparation.h"
 #include "core/scheduler/read_ahead.h"
 #include "core/scheduler/reservation.h"
 #include "core/scheduler/scheduling_cycle.h"
@@ -106,10 +107,9 @@ class Scheduler final : public Handle {
   // Pops a pod and runs it up to the wait on Permit.
   Attempt schedule_one();
 
-  // Does a part of what schedule_one() would do for all nodes at once before it decides, so that no decision takes
-  // long in a large fleet; none when no pod is ready. False: nothing was left to do.
+  // Does a part of what schedule_one() would do for all nodes at once before it decides; none when no pod is ready.
+  // False: nothing was left to do. prepare_ahead(): the same for pods to come.
   bool prepare();
-  // The same for pods to come. Called now and then: while nodes come and go, nothing is done that would be done again.
   bool prepare_ahead();
 
   // Runs a scheduling cycle of the pod, whose profile must exist, on trial, as if the pod of uid `excluded_uid` were
@@ -153,7 +153,6 @@ class Scheduler final : public Handle {
     std::optional<std::string> nominated_node = "";  // as ScheduleResult::nominated_node
   };
   static Failure rejected_on_node(const Status& status);
-  bool prepare_snapshot();
   bool skips(const Pod& pod, const Framework* framework);
   void let_go(const Pod& pod);
   std::unique_ptr<BindingCycle> try_pod(const Framework& framework, QueuedPod&& queued);
@@ -175,8 +174,7 @@ class Scheduler final : public Handle {
   std::uint64_t cycles_ = 0;
   Cache cache_;
   Snapshot snapshot_;
-  std::int64_t structure_seen_ = 0;        // Cache::structure() at the last prepare_ahead()
-  std::optional<std::int64_t> preparing_;  // the same at the first prepare() since the last attempt
+  Preparation preparation_{cache_, snapshot_};
   struct Named {
     Text scheduler_name;
     std::unique_ptr<Framework> framework;

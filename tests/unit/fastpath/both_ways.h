@@ -248,6 +248,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     CycleState fast_state;
     CycleState drawn_state;
     const Snapshot& snapshot = handle.snapshot_of_test;
+    prepare_some(asked);
     const Random drawing = handle.drawing;
     const ScheduleResult plain = schedule_pod(*framework, plain_state, *asked, snapshot, plain_search);
     handle.drawing = drawing;
@@ -283,6 +284,17 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     if (preempts && random.chance(1, 2)) return;
     reserve(asked, plain.decision.node, plain_state, drawn_state);
     place(asked, plain.decision.node);
+  }
+
+  // As a gateway does before it decides, but not always to the end, and for pods that others overtake.
+  void prepare_some(const PodPtr& asked) {
+    if (to_prepare == nullptr || preparing.chance(1, 8)) to_prepare = asked;
+    CycleState unused;
+    NodeSearch search{&handle.nominator_of_test, {}, 0, &preparing};
+    const NodeQuery query{*framework, unused, *to_prepare, handle.snapshot_of_test, search};
+    for (std::uint64_t parts = preparing.below(4); parts > 0; --parts) {
+      if (drawn_path->prepare(query, 1 + preparing.below(8))) unfinished += 1;
+    }
   }
 
   void place(const PodPtr& pod, const std::string& node) {
@@ -377,6 +389,9 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     }
   }
 
+  Random preparing{7};
+  PodPtr to_prepare;
+  int unfinished = 0;  // parts of views after which more was to do
   std::size_t next_start = 0;
   int from_view = 0;          // decisions between several nodes that a view made
   int volumes_chosen = 0;     // decisions that promised volumes

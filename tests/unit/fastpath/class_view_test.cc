@@ -29,6 +29,7 @@ TEST_F(ClassViewTest, DecidesAsThePluginsOverAThousandChangesOfASmallFleet) {
   play(1, 40, 1000);
   EXPECT_GT(from_view, rounds(100));
   EXPECT_GT(volumes_chosen, rounds(5));
+  EXPECT_GT(unfinished, rounds(5));
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {

@@ -1,0 +1,35 @@
+#include "core/scheduler/preparation.h"
+
+#include <utility>
+
+namespace berth {
+
+// What the evaluator keeps of nodes for pods like this one. Few nodes take no longer than a part.
+bool Preparation::prepare_view(NodeEvaluator& evaluator, const NodeQuery& query) {
+  if (snapshot_.nodes().size() <= kNodesInPart) return false;
+  if (alike_left_ > 0 && query.pod.shape == shape_) {
+    --alike_left_;
+    return false;
+  }
+  cache_.update_snapshot(snapshot_);
+  if (evaluator.prepare(query, kNodesInPart)) return true;
+  shape_ = query.pod.shape;
+  alike_left_ = shape_.empty() ? 0 : kAlike;
+  return false;
+}
+
+bool Preparation::prepare(NodeEvaluator& evaluator, const Framework& framework, const Pod& pod, NodeSearch& search,
+                          const Snapshot::Needs& needs) {
+  if (!preparing_) preparing_ = cache_.structure();
+  if (*preparing_ != cache_.structure()) return false;
+  if (cache_.prepare(snapshot_, needs, kNodesInPart)) return true;
+  CycleState unused;
+  return prepare_view(evaluator, {framework, unused, pod, snapshot_, search});
+}
+
+bool Preparation::prepare_ahead(const Snapshot::Needs& needs) {
+  if (std::exchange(structure_seen_, cache_.structure()) != cache_.structure()) return false;
+  return cache_.prepare(snapshot_, needs, kNodesInPart);
+}
+
+}  // namespace berth
