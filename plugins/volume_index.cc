@@ -12,8 +12,6 @@ namespace berth {
 
 namespace {
 
-constexpr const char* kHostLabel = "kubernetes.io/hostname";
-
 // The hosts that the volume's affinity names; nullopt if it may match by other labels.
 std::optional<std::set<std::string>> named_hosts(const PersistentVolume& volume) {
   if (!volume.node_affinity) return std::nullopt;
@@ -27,6 +25,14 @@ std::optional<std::set<std::string>> named_hosts(const PersistentVolume& volume)
     hosts.insert(named->values.begin(), named->values.end());
   }
   return hosts;
+}
+
+// Of a volume with named_hosts(): its affinity asks for nothing else.
+bool asks_for_host_alone(const PersistentVolume& volume) {
+  const auto& terms = volume.node_affinity->terms;
+  return std::all_of(terms.begin(), terms.end(), [](const NodeSelectorTerm& term) {
+    return term.match_expressions.size() == 1 && term.match_fields.empty();
+  });
 }
 
 }  // namespace
@@ -157,6 +163,21 @@ bool VolumeIndex::changed_since(std::uint64_t& seen, std::vector<std::string>& h
   hosts.insert(hosts.end(), changed_hosts_.begin() + static_cast<std::ptrdiff_t>(from - forgotten_),
                changed_hosts_.end());
   return true;
+}
+
+std::vector<VolumeIndex::HostWithVolume> VolumeIndex::hosts_for(const PersistentVolumeClaim& claim) const {
+  std::vector<HostWithVolume> hosts;
+  for (const auto& [host, volumes] : free_by_host_) {
+    bool any = false;
+    bool sure = false;
+    for (auto each = volumes.lower_bound(claim.request); each != volumes.end() && !sure; ++each) {
+      if (!is_free_for(**each, claim)) continue;
+      any = true;
+      sure = asks_for_host_alone(**each);
+    }
+    if (any) hosts.push_back({host, sure});
+  }
+  return hosts;
 }
 
 std::shared_ptr<const PersistentVolume> VolumeIndex::reserved_for(const PersistentVolumeClaim& claim) const {

@@ -17,6 +17,8 @@
 
 namespace berth {
 
+inline constexpr const char* kHostLabel = "kubernetes.io/hostname";
+
 class VolumeIndex {
  public:
   explicit VolumeIndex(std::string storage_class) : storage_class_(std::move(storage_class)) {}
@@ -30,6 +32,16 @@ class VolumeIndex {
   // for other claims of the pod.
   std::shared_ptr<const PersistentVolume> smallest_for(const PersistentVolumeClaim& claim, const Node& node,
                                                        const std::set<std::string>& taken) const;
+
+  // True when all free volumes are on hosts that they name, at so many at most.
+  bool is_on_few_hosts(std::size_t most) const { return free_anywhere_.empty() && free_by_host_.size() <= most; }
+  // Then: the hosts with free volumes for the claim, the nodes of which it fits; `sure` is false where a volume asks
+  // for more labels of the node.
+  struct HostWithVolume {
+    std::string_view host;
+    bool sure = false;
+  };
+  std::vector<HostWithVolume> hosts_for(const PersistentVolumeClaim& claim) const;
 
   // The number of changes of free volumes so far.
   std::uint64_t seen() const { return forgotten_ + changed_hosts_.size(); }

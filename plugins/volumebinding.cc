@@ -15,44 +15,8 @@ namespace berth {
 
 namespace {
 
-constexpr const char* kNoMatch = "node(s) didn't find available persistent volumes to bind";
-constexpr const char* kElsewhere = "node(s) didn't match PersistentVolume's node affinity";
-constexpr const char* kNoSpace = "node(s) did not have enough free storage";
-constexpr const char* kVolumeGone = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
-
-using Claim = std::shared_ptr<const PersistentVolumeClaim>;
-using Volume = std::shared_ptr<const PersistentVolume>;
-
-// A claim to be bound when its pod is scheduled (WaitForFirstConsumer).
-struct DelayedClaim {
-  Claim claim;
-  std::shared_ptr<VolumeIndex> candidates;
-  Volume reserved;         // its claimRef names this claim; null: none
-  std::uint64_t seen = 0;  // changes of `candidates` that changed() has seen
-};
-
-// A claim that is to be provisioned for a selected node.
-struct SelectedClaim {
-  Claim claim;
-  std::string node;
-};
-
-struct VolumeBindingState final : StateEntry {
-  std::vector<std::pair<Claim, Volume>> bound;  // null volume: it does not exist
-  std::vector<SelectedClaim> selected;          // in the order of the pod's volumes
-  std::vector<DelayedClaim> delayed;            // by ascending size
-  std::map<std::string, PodVolumes> decisions;  // for `selected` and `delayed`, by node; written by Filter
-  bool is_of_class = false;                     // then it is not, as they are made again for the pod itself
-  PoolUse pools;                                // of the classes that devices provision
-  std::optional<Millis> asked_at;               // first request to provisioners, by PreBind
-  // By host name, if it is not the node's name; filled by Filter.
-  std::map<std::string, std::set<std::string>> nodes_of_host;
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<VolumeBindingState>(*this); }
-};
-
-BoundVolume bound_volume(const PersistentVolumeClaim& claim, const PersistentVolume& volume) {
-  return {claim.metadata.key(), volume.metadata.name, volume.local_path};
-}
+using Claim = VolumeBindingState::Claim;
+using Volume = VolumeBindingState::Volume;
 
 Status check_claim(const Pod& pod, const ClaimUse& use, const PersistentVolumeClaim* claim) {
   const std::string quoted = "persistentvolumeclaim \"" + use.name + "\" ";
@@ -100,7 +64,7 @@ PoolUse count_pools(const Lister& lister, const AssumedVolumes& assumed, const V
   const auto count = [&](const PersistentVolumeClaim& claim) {
     if (is_made_by_devices(lister, class_of(claim))) pools.count(lister, assumed, class_of(claim));
   };
-  for (const SelectedClaim& selected : found.selected) count(*selected.claim);
+  for (const VolumeBindingState::SelectedClaim& selected : found.selected) count(*selected.claim);
   for (const Claim& claim : delayed) count(*claim);
   return pools;
 }
@@ -137,64 +101,25 @@ void append(std::string& text, const PersistentVolumeClaim& claim) {
   text += '}';
 }
 
-// Why the node does not fit the bound claims; null: it does.
-const char* bound_fit(const VolumeBindingState& volumes, const Node& node) {
-  for (const auto& [claim, volume] : volumes.bound) {
-    if (volume == nullptr) return kVolumeGone;
-    if (!reaches(*volume, node)) return kElsewhere;
-  }
-  return nullptr;
+// Whether a claim's volume, as it is now, reaches the same nodes; null: it is gone.
+bool is_as_near(const Volume& now, const Volume& before) {
+  if (now == nullptr || before == nullptr) return now == before;
+  return now == before || now->node_affinity == before->node_affinity;
 }
 
-// Chooses a volume on the node for each claim if there is one; returns the claims without a volume.
-std::vector<Claim> match_delayed(const VolumeBindingState& volumes, const Node& node, PodVolumes& decision) {
-  std::set<std::string> taken;
-  std::vector<Claim> unmatched;
-  for (const DelayedClaim& delayed : volumes.delayed) {
-    Volume volume = delayed.reserved;
-    if (volume == nullptr) {
-      volume = delayed.candidates->smallest_for(*delayed.claim, node, taken);
-    } else if (!reaches(*volume, node)) {
-      volume = nullptr;
-    }
-    if (volume == nullptr) {
-      unmatched.push_back(delayed.claim);
-      continue;
-    }
-    taken.insert(volume->metadata.name);
-    decision.bind.push_back(bound_volume(*delayed.claim, *volume));
+// Adds the indices of the nodes whose label is this host.
+void add_nodes_of(const std::string& host, const Snapshot& snapshot, std::vector<std::size_t>& indices) {
+  const NodeColumns::Label& label = snapshot.columns().label(kHostLabel, snapshot.nodes());
+  const auto found = label.values.find(host);
+  if (found == label.values.end() || label.nodes[found->second] == 0) return;
+  const std::size_t named = snapshot.index_of(host);
+  if (label.nodes[found->second] == 1 && named < label.numbers.size() && label.numbers[named] == found->second) {
+    indices.push_back(named);
+    return;
   }
-  return unmatched;
-}
-
-// Lets changed() find the node when volumes of its host change.
-void note_host(VolumeBindingState& volumes, const Node& node) {
-  const auto host = node.metadata.labels.find("kubernetes.io/hostname");
-  if (host == node.metadata.labels.end() || host->second == node.metadata.name) return;
-  volumes.nodes_of_host[host->second].insert(node.metadata.name);
-}
-
-// Why the node does not fit the unbound claims; null: it does, and `decision` has the volumes.
-Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& volumes, const Node& node,
-                                PodVolumes& decision) {
-  std::vector<Claim> to_provision;
-  for (const SelectedClaim& selected : volumes.selected) {
-    if (selected.node != node.metadata.name) return kNoMatch;
-    to_provision.push_back(selected.claim);
+  for (std::size_t index = 0; index < label.numbers.size(); ++index) {
+    if (label.numbers[index] == found->second) indices.push_back(index);
   }
-  const std::vector<Claim> unmatched = match_delayed(volumes, node, decision);
-  to_provision.insert(to_provision.end(), unmatched.begin(), unmatched.end());
-  std::map<std::string, Quantity> taken;  // by class, of the claims before
-  for (const Claim& claim : to_provision) {
-    Quantity& before = taken[class_of(*claim)];
-    const Result<Provisioning> provisioning = can_provision(lister, volumes.pools, before, *claim, node);
-    if (!provisioning) return provisioning.error();
-    if (*provisioning == Provisioning::impossible) return kNoMatch;
-    if (*provisioning == Provisioning::no_space) return kNoSpace;
-    before = before + claim->request;
-    decision.provision.push_back(claim->metadata.key());
-  }
-  return static_cast<const char*>(nullptr);
 }
 
 Result<VolumeBinding::Arguments> read_binding_arguments(const Json& args) {
@@ -291,14 +216,22 @@ std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {
   std::vector<Claim> claims;
   if (!find_claims(lister, pod, claims).is_success()) return std::nullopt;
   assumed_->prune(lister);
-  sort_by_size(claims);
   std::string key;
+  const auto delayed =
+      std::stable_partition(claims.begin(), claims.end(), [](const Claim& each) { return is_bound(*each); });
+  for (auto each = claims.begin(); each != delayed; ++each) append(key += '=', (*each)->volume_name);
+  claims.erase(claims.begin(), delayed);
+  sort_by_size(claims);
   for (const Claim& claim : claims) {
     if (!waits_for_consumer(lister, *claim) || node_to_provision(*assumed_, *claim) != nullptr) return std::nullopt;
     const std::string name = class_of(*claim);
     if (lister.storage_class(name)->provisioner != StorageClass::kNoProvisioner) return std::nullopt;
-    if (index_of(name)->reserved_for(*claim) != nullptr) return std::nullopt;
-    append(key, *claim);
+    const Volume reserved = index_of(name)->reserved_for(*claim);
+    if (reserved == nullptr) {
+      append(key, *claim);
+    } else {
+      append(key += '~', reserved->metadata.name);
+    }
   }
   return key;
 }
@@ -307,25 +240,27 @@ bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::ve
   auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return true;  // no claims
   volumes->is_of_class = true;
+  const Lister& lister = handle_.lister();
+  const bool are_bound_there = std::all_of(volumes->bound.begin(), volumes->bound.end(), [&lister](const auto& each) {
+    return is_as_near(lister.volume(each.first->volume_name), each.second);
+  });
+  if (!are_bound_there) return false;
   std::vector<std::string> hosts;
-  for (DelayedClaim& delayed : volumes->delayed) {
-    delayed.candidates->follow(handle_.lister(), *assumed_);
-    if (!delayed.candidates->changed_since(delayed.seen, hosts)) return false;
+  for (VolumeBindingState::DelayedClaim& delayed : volumes->delayed) {
+    delayed.candidates->follow(lister, *assumed_);
+    if (delayed.reserved != nullptr) {
+      if (!is_as_near(delayed.candidates->reserved_for(*delayed.claim), delayed.reserved)) return false;
+    } else if (!delayed.candidates->changed_since(delayed.seen, hosts)) {
+      return false;
+    }
   }
-  for (const std::string& host : hosts) {
-    indices.push_back(snapshot.index_of(host));
-    const auto others = volumes->nodes_of_host.find(host);
-    if (others == volumes->nodes_of_host.end()) continue;
-    for (const std::string& node : others->second) indices.push_back(snapshot.index_of(node));
-  }
-  std::erase(indices, snapshot.nodes().size());  // nodes that no longer exist
+  for (const std::string& host : hosts) add_nodes_of(host, snapshot, indices);
   return true;
 }
 
 Status VolumeBinding::filter(CycleState& state, const Pod&, const NodeInfo& node) {
   auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return Status::error("PreFilter did not run");
-  note_host(*volumes, *node.node);
   std::vector<std::string> reasons;
   if (const char* reason = bound_fit(*volumes, *node.node)) reasons.emplace_back(reason);
   PodVolumes decision;
@@ -335,6 +270,20 @@ Status VolumeBinding::filter(CycleState& state, const Pod&, const NodeInfo& node
   if (!reasons.empty()) return {Code::unresolvable, std::move(reasons)};
   if (!volumes->is_of_class) volumes->decisions[node.name()] = std::move(decision);
   return {};
+}
+
+bool VolumeBinding::filter_rows(CycleState& state, const Pod&, const Snapshot& snapshot, const Rows& rows,
+                                std::uint8_t* rejects) {
+  std::vector<std::uint8_t> reasons(rows.size());
+  if (!number_reasons(state, snapshot, rows, reasons.data())) return false;
+  for (std::size_t row = 0; row < rows.size(); ++row) rejects[row] |= reasons[row] != 0 ? 1 : 0;
+  return true;
+}
+
+bool VolumeBinding::number_reasons(const CycleState& state, const Snapshot& snapshot, const Rows& rows,
+                                   std::uint8_t* reasons) {
+  const auto* volumes = state.read<VolumeBindingState>();
+  return volumes != nullptr && number_misfits(handle_.lister(), *volumes, snapshot, rows, reasons);
 }
 
 Status VolumeBinding::pre_score(CycleState&, const Pod&, const std::vector<std::shared_ptr<const NodeInfo>>&) {

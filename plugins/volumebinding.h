@@ -11,14 +11,9 @@
 #include "core/framework/framework.h"
 #include "plugins/volume_index.h"
 #include "plugins/volumebinding_assumed.h"
+#include "plugins/volumebinding_fit.h"
 
 namespace berth {
-
-// The volumes for the pod's unbound claims on one node.
-struct PodVolumes {
-  std::vector<BoundVolume> bind;       // free volumes
-  std::vector<std::string> provision;  // claims to provision, "<namespace>/<name>"
-};
 
 class VolumeBinding final : public PreFilterPlugin,
                             public FilterPlugin,
@@ -29,6 +24,7 @@ class VolumeBinding final : public PreFilterPlugin,
                             public PreBindPlugin,
                             public PostBindPlugin,
                             public EnqueueExtensions,
+                            public BatchFilterPlugin,
                             public TrackingPlugin {
  public:
   static constexpr std::string_view kName = "VolumeBinding";
@@ -52,11 +48,15 @@ class VolumeBinding final : public PreFilterPlugin,
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
+                   std::uint8_t* rejects) override;
+  bool number_reasons(const CycleState& state, const Snapshot& snapshot, const Rows& rows,
+                      std::uint8_t* reasons) override;
   Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  // Only for pods whose claims all need an existing free volume: none is bound, reserved or to be provisioned.
+  // Only for pods whose claims all have, or need, an existing volume: none is to be provisioned.
   std::optional<std::string> equivalence_key(const Pod& pod) override;
   bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;

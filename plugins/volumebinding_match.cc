@@ -10,19 +10,23 @@ namespace berth {
 
 namespace {
 
-// Upstream only requires matchFields to be valid, and matches the term against the node's labels. An empty term matches
-// no node.
 bool reaches(const NodeSelectorTerm& term, const Labels& labels) {
-  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
-  const bool valid = std::all_of(term.match_fields.begin(), term.match_fields.end(), [](const Requirement& field) {
-    return (field.op == Requirement::Operator::in || field.op == Requirement::Operator::not_in) &&
-           field.values.size() == 1;
-  });
-  return valid && std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
-                              [&labels](const Requirement& requirement) { return matches(requirement, labels); });
+  return may_match(term) &&
+         std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
+                     [&labels](const Requirement& requirement) { return matches(requirement, labels); });
 }
 
 }  // namespace
+
+// Upstream only requires matchFields to be valid, and matches the term against the node's labels. An empty term matches
+// no node.
+bool may_match(const NodeSelectorTerm& term) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  return std::all_of(term.match_fields.begin(), term.match_fields.end(), [](const Requirement& field) {
+    return (field.op == Requirement::Operator::in || field.op == Requirement::Operator::not_in) &&
+           field.values.size() == 1;
+  });
+}
 
 bool reaches(const PersistentVolume& volume, const Node& node) {
   if (!volume.node_affinity) return true;

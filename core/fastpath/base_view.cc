@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "core/fastpath/attempt.h"
@@ -58,12 +57,18 @@ std::string_view BaseView::follow(const Snapshot& snapshot, const Pod& pod) {
 }
 
 bool BaseView::prepare(const Snapshot& snapshot, const Pod& pod, std::size_t most) {
+  const bool was_judged = judged_ == snapshot.nodes().size();
   follow_some(snapshot, pod, most);
+  if (was_judged && is_begun_ && !is_prepared(snapshot)) is_begun_ = tell_next(snapshot, most);
   return is_begun_ && !is_prepared(snapshot);
 }
 
+// Where no node is left, the decision will have to tell why.
 bool BaseView::is_prepared(const Snapshot& snapshot) const {
-  return holds(snapshot) && (!asks_nodes_ || judged_ == snapshot.nodes().size());
+  if (!holds(snapshot)) return false;
+  const std::size_t nodes = snapshot.nodes().size();
+  const bool has_told = tells_why_ && told_ == nodes;
+  return !asks_nodes_ || (judged_ == nodes && (has_told || !ranks_.groups().empty()));
 }
 
 // Nodes that the view has not judged yet are judged when their turn comes, whatever happens to them meanwhile.
@@ -217,7 +222,9 @@ bool BaseView::begin_judging(const Snapshot& snapshot) {
   judged_ = 0;
   asks_nodes_ = false;
   ranks_.reset(snapshot.nodes().size());
-  if (tells_why_) rejected_.reset(snapshot.nodes().size());
+  if (!tells_why_) return true;
+  rejected_.reset(snapshot.nodes().size());
+  told_ = snapshot.nodes().size();  // each with its judgement
   return true;
 }
 
@@ -232,11 +239,7 @@ bool BaseView::judge_next(const Snapshot& snapshot, std::size_t most) {
     judged_ = nodes;
     return judge(Rows::all(snapshot), snapshot);
   }
-  std::vector<Ranks::Index>& indices = common_.scratch.changed;
-  indices.resize(std::min(nodes - judged_, goes_on ? most : std::min(kSample, most)));
-  std::iota(indices.begin(), indices.end(), static_cast<Ranks::Index>(judged_));
-  judged_ += indices.size();
-  return judge(Rows::at(snapshot, indices, common_.scratch.copies), snapshot);
+  return judge(common_.scratch.rows_from(judged_, goes_on ? most : std::min(kSample, most), snapshot), snapshot);
 }
 
 bool BaseView::catch_up(const Snapshot& snapshot) {
@@ -244,7 +247,9 @@ bool BaseView::catch_up(const Snapshot& snapshot) {
   const std::size_t nodes = snapshot.nodes().size();
   const auto objects = snapshot.object_changes().since(object_changes_made_);
   if (ranks_.size() != nodes) {
-    judged_ = judged_ == ranks_.size() ? nodes : std::min(judged_, nodes);  // what is new has changed
+    for (std::size_t* const done : {&judged_, &told_}) {
+      *done = *done == ranks_.size() ? nodes : std::min(*done, nodes);  // what is new has changed
+    }
     ranks_.resize(nodes);
     if (tells_why_) rejected_.resize(nodes);
   }

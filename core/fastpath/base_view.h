@@ -97,7 +97,6 @@ class BaseView {
   bool begin_judging(const Snapshot& snapshot);
   bool judge_next(const Snapshot& snapshot, std::size_t most);
   bool judge(const Rows& rows, const Snapshot& snapshot);
-  bool keep_accepted();
   bool filter_rows(const Rows& rows, const Snapshot& snapshot);
   bool score_rows(const Rows& rows, const Snapshot& snapshot);
   bool ask_scores(std::size_t place, const Rows& rows, const Snapshot& snapshot, std::vector<std::int32_t>& scores);
@@ -109,6 +108,7 @@ class BaseView {
   // The status of the first plugin that rejects the node; success when none does.
   Status why_rejected(std::size_t index, const Snapshot& snapshot);
   bool tell_why(const Rows& rows, const Snapshot& snapshot);
+  bool tell_next(const Snapshot& snapshot, std::size_t most);
   bool tell_why_of_all(const Snapshot& snapshot);
   bool number_reasons(const Rows& rows, const Snapshot& snapshot, std::vector<std::uint32_t>& reasons);
 
@@ -132,6 +132,7 @@ class BaseView {
   std::size_t judged_ = 0;   // nodes before this index have been, in this view
   bool asks_nodes_ = false;  // a plugin has no batch for such pods, so that to judge all nodes takes long
   bool tells_why_ = false;
+  std::size_t told_ = 0;   // while tells_why_: of nodes before this index
   NodeStatuses rejected_;  // while tells_why_: the nodes that are not ranked
   // Of the snapshot's logs, what the view has followed.
   std::int64_t changes_made_ = 0;

@@ -15,10 +15,27 @@ constexpr std::uint32_t kEach = 0;
 }  // namespace
 
 const NodeStatuses* BaseView::rejected(const Snapshot& snapshot) {
-  if (std::exchange(tells_why_, true)) return &rejected_;
-  rejected_.reset(snapshot.nodes().size());
-  tells_why_ = tell_why_of_all(snapshot);
+  const std::size_t nodes = snapshot.nodes().size();
+  if (tells_why_ && told_ == nodes) return &rejected_;
+  if (tells_why_) {
+    tells_why_ = tell_next(snapshot, nodes);
+  } else {
+    tells_why_ = true;
+    rejected_.reset(nodes);
+    told_ = nodes;
+    tells_why_ = tell_why_of_all(snapshot);
+  }
   return tells_why_ ? &rejected_ : nullptr;
+}
+
+// Tells why of so many nodes more.
+bool BaseView::tell_next(const Snapshot& snapshot, std::size_t most) {
+  if (!tells_why_) {
+    tells_why_ = true;
+    rejected_.reset(snapshot.nodes().size());
+    told_ = 0;
+  }
+  return tell_why(common_.scratch.rows_from(told_, most, snapshot), snapshot);
 }
 
 Status BaseView::why_rejected(std::size_t index, const Snapshot& snapshot) {

@@ -65,29 +65,29 @@ BERTH_VECTORIZED void reject_not_zero(const std::int32_t* answers, std::size_t r
   for (std::size_t row = 0; row < rows; ++row) rejects[row] |= answers[row] != 0 ? std::uint8_t{1} : std::uint8_t{0};
 }
 
+// When few of all nodes are accepted, as by a node selector: makes them the rows. False: they are many.
+bool keep_accepted(ViewScratch& scratch) {
+  constexpr std::size_t kMany = 8;  // of so many nodes one
+  std::vector<std::uint8_t>& rejects = scratch.rejects;
+  const std::size_t rejected = count_ones(rejects.data(), rejects.size());
+  if ((rejects.size() - rejected) * kMany > rejects.size()) return false;
+  scratch.changed.clear();
+  for (std::size_t index = 0; index < rejects.size(); ++index) {
+    if (rejects[index] == 0) scratch.changed.push_back(static_cast<Ranks::Index>(index));
+  }
+  rejects.assign(scratch.changed.size(), 0);
+  return true;
+}
+
 }  // namespace
 
 // Ranks these nodes, or removes those that a plugin rejects. False: a plugin failed.
 bool BaseView::judge(const Rows& rows, const Snapshot& snapshot) {
   if (!filter_rows(rows, snapshot)) return false;
   const auto rank = [&](const Rows& each) { return score_rows(each, snapshot) && place_rows(each, snapshot); };
-  const bool few = rows.are_all() && keep_accepted();
+  const bool few = rows.are_all() && keep_accepted(common_.scratch);
   const bool ranked = few ? rank(Rows::at(snapshot, common_.scratch.changed, common_.scratch.copies)) : rank(rows);
   return ranked && (!tells_why_ || tell_why(rows, snapshot));
-}
-
-// When few of all nodes are accepted, as by a node selector: makes them the rows. False: they are many.
-bool BaseView::keep_accepted() {
-  constexpr std::size_t kMany = 8;  // of so many nodes one
-  std::vector<std::uint8_t>& rejects = common_.scratch.rejects;
-  const std::size_t rejected = count_ones(rejects.data(), rejects.size());
-  if ((rejects.size() - rejected) * kMany > rejects.size()) return false;
-  common_.scratch.changed.clear();
-  for (std::size_t index = 0; index < rejects.size(); ++index) {
-    if (rejects[index] == 0) common_.scratch.changed.push_back(static_cast<Ranks::Index>(index));
-  }
-  rejects.assign(common_.scratch.changed.size(), 0);
-  return true;
 }
 
 bool BaseView::filter_rows(const Rows& rows, const Snapshot& snapshot) {

@@ -1,6 +1,8 @@
 #include "core/fastpath/class_views.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "core/api/pod.h"
@@ -39,6 +41,15 @@ std::uint8_t ClassCounts::add(std::size_t hash) {
   return of(hash);
 }
 
+std::size_t ClassViews::ClassOf::hash() const {
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15u;  // of the golden ratio
+  std::uint64_t sum = hash_of_class(pod, with_labels);
+  for (const auto& [plugin, key] : keys) {
+    if (key) sum = (sum ^ std::hash<std::string>()(*key)) * kMix;
+  }
+  return static_cast<std::size_t>(sum);
+}
+
 ClassViews::ClassOf ClassViews::class_of(const NodeQuery& query) {
   const auto& summing = query.framework.summing();
   const bool with_labels = std::any_of(summing.begin(), summing.end(), [&](const SummingPlugin* plugin) {
@@ -52,7 +63,7 @@ ClassViews::Kept& ClassViews::find_or_make(const ClassOf& of_pod, bool counts) {
     if (counts) counts_.add(last_->hash);
     return *last_;
   }
-  const std::size_t hash = hash_of_class(of_pod.pod, of_pod.with_labels);
+  const std::size_t hash = of_pod.hash();
   if (counts) counts_.add(hash);
   const auto [first, last] = by_hash_.equal_range(hash);
   const auto found = std::find_if(first, last, [&](const auto& each) { return of_pod.is_of(*each.second->view); });

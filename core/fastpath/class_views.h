@@ -57,6 +57,7 @@ class ClassViews final : public NodeEvaluator {
     bool with_labels = false;  // a plugin reads them
     ClassView::EquivalenceKeys keys;
     bool is_of(const ClassView& view) const { return view.is_of(framework, pod, keys, with_labels); }
+    std::size_t hash() const;
   };
   struct Kept {
     std::size_t hash = 0;

@@ -1,8 +1,10 @@
 // ViewScratch: memory that views of classes need during one call only, and keep for the next to avoid allocations.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "core/cache/cache.h"
@@ -41,6 +43,14 @@ struct UpdateScratch {
   std::vector<std::size_t> other_rows;  // nodes that do not only get another score
   std::vector<Ranks::Number> groups;
   Ranks::Key key;
+
+  // The nodes from this index on, `most` of those of the snapshot; `from` is behind them then.
+  Rows rows_from(std::size_t& from, std::size_t most, const Snapshot& snapshot) {
+    changed.resize(std::min(snapshot.nodes().size() - from, most));
+    std::iota(changed.begin(), changed.end(), static_cast<Ranks::Index>(from));
+    from += changed.size();
+    return Rows::at(snapshot, changed, copies);
+  }
 };
 
 // Of an attempt.

@@ -8,6 +8,7 @@ namespace berth {
 
 void NeedsOfPods::note(const Pod& pod) {
   for (const auto& [key, value] : pod.node_selector.get()) note_key(key);
+  if (!pod.volumes.empty()) note_key("kubernetes.io/hostname");  // local volumes
   const auto note_term = [this](const NodeSelectorTerm& term) {
     for (const Requirement& each : term.match_expressions) note_key(each.key);
   };

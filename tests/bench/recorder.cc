@@ -27,6 +27,7 @@ bool Recorder::step() {
   const std::int64_t span = spent.ns;
   if (!attempt.popped) return false;
   attempts_ += spent;
+  longest_attempt_ns_ = std::max(longest_attempt_ns_, span);
   ++tried_;
   // A preemptor's earlier attempts count towards its decision.
   if (const std::string preemptor = world_.remove_victims(); !preemptor.empty()) {
@@ -53,6 +54,7 @@ void Recorder::begin(std::size_t pods_expected) {
   bound_ = 0;
   tried_ = 0;
   longest_part_ns_ = 0;
+  longest_attempt_ns_ = 0;
   began_ = meter_.read();
 }
 
@@ -69,12 +71,13 @@ void Recorder::line(const Title& title, const char* scope, const Spent& spent, s
       "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"undeclared\": \"%s\", \"scope\": \"%s\", \"pods\": "
       "%zu, "
       "\"pods_per_second\": %.1f, \"first_us\": %.1f, \"second_us\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-      "\"max_us\": %.1f, \"prepare_max_us\": %.1f, "
+      "\"max_us\": %.1f, \"attempt_max_us\": %.1f, \"prepare_max_us\": %.1f, "
       "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld, \"decisions\": \"%016llx\"",
       title.workload.c_str(), title.nodes, title.path.c_str(), title.undeclared.c_str(), scope, counted,
       spent.ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent.ns), span_us(0), span_us(1), quantile_us(spans_, 0.5),
-      quantile_us(spans_, 0.99), quantile_us(spans_, 1), static_cast<double>(longest_part_ns_) / 1000,
-      per_pod(spent.allocations), static_cast<long long>(resident_kib()), static_cast<unsigned long long>(decisions_));
+      quantile_us(spans_, 0.99), quantile_us(spans_, 1), static_cast<double>(longest_attempt_ns_) / 1000,
+      static_cast<double>(longest_part_ns_) / 1000, per_pod(spent.allocations), static_cast<long long>(resident_kib()),
+      static_cast<unsigned long long>(decisions_));
   if (meter_.counts_instructions()) {
     std::printf(", \"instructions_per_pod\": %.0f", per_pod(spent.instructions));
   } else if (instructions_) {

@@ -54,6 +54,7 @@ class Recorder {
   std::size_t bound_ = 0;
   std::size_t tried_ = 0;
   std::int64_t longest_part_ns_ = 0;               // of what is prepared between decisions
+  std::int64_t longest_attempt_ns_ = 0;            // of those that fail too
   std::uint64_t decisions_ = 0xcbf29ce484222325u;  // FNV-1a of all of them, from the first pod on
 };
 

@@ -111,6 +111,33 @@ TEST_F(ClassViewsTest, AClassThatCameOnceLeavesItsMemoryToTheNext) {
   EXPECT_EQ(views.begun(), before) << "this one came twice";
 }
 
+// All pods with claims had one hash: each looked at the views of all others, and none of these was ever dropped.
+TEST_F(ClassViewsTest, APodWithABoundClaimOfItsOwnLeavesItsMemoryToTheNextToo) {
+  ClassViews views(kSchedulingCacheBytes);
+  Random drawing(1);
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const std::string name = std::to_string(i);
+    claim(static_cast<int>(i), true);
+    PersistentVolume made;
+    made.metadata.name = "volume-" + name;
+    made.node_affinity = NodeSelector{
+        {{{{"kubernetes.io/hostname", Requirement::Operator::in, {"node-" + std::to_string(i % 10)}}}, {}}}};
+    handle.objects.put(std::move(made));
+    Pod pod = make_pod("p" + name, resources({{"cpu", "1m"}}));
+    PodVolume data;
+    data.name = "data";
+    data.claim_name = "claim-" + name;
+    pod.volumes.edit().push_back(data);
+    NodeSearch search{&handle.nominator_of_test, {}, 0, &drawing};
+    CycleState state;
+    const ScheduleResult result = schedule_pod(*framework, state, pod, handle.snapshot_of_test, search, &views);
+    ASSERT_EQ(result.decision.node, "node-" + std::to_string(i % 10));
+    ASSERT_EQ(result.declined, "");
+  }
+  EXPECT_EQ(views.begun(), 400u);
+  EXPECT_LE(views.size(), ClassViews::kNewcomers + 1);
+}
+
 TEST_F(ClassViewsTest, KeepsItsViewsWithinTheMemoryItIsGiven) {
   ClassViews views(100'000);
   in_turn(views, 200, 3);

@@ -107,6 +107,9 @@ TEST(NeedsOfPods, AreTheLabelsThatTheyNameAndKindsOfPodsForThoseThatLookAtOthers
   pod.affinity->preferred_node_affinity.push_back({1, {{{"preferred", Requirement::Operator::exists, {}}}, {}}});
   needs.note(pod);
   EXPECT_FALSE(needs.needs().pod_kinds);
+  Pod with_volume = make_pod("v");
+  with_volume.volumes.edit().emplace_back().claim_name = "claim";
+  needs.note(with_volume);  // local volumes name hosts
   pod.affinity->pod_affinity.required.emplace_back().topology_key = "near";
   pod.affinity->pod_anti_affinity.preferred.emplace_back().term.topology_key = "far";
   pod.spec.edit().topology_spread_constraints.emplace_back().topology_key = "spread";
@@ -114,7 +117,8 @@ TEST(NeedsOfPods, AreTheLabelsThatTheyNameAndKindsOfPodsForThoseThatLookAtOthers
   EXPECT_TRUE(needs.needs().pod_kinds);
   const auto keys = needs.needs().label_keys;
   EXPECT_EQ(std::vector<std::string>(keys.begin(), keys.end()),
-            (std::vector<std::string>{"selected", "required", "preferred", "near", "far", "spread"}));
+            (std::vector<std::string>{"selected", "required", "preferred", "kubernetes.io/hostname", "near", "far",
+                                      "spread"}));
 }
 
 TEST(NeedsOfPods, AreNotAnyNumberOfLabels) {
