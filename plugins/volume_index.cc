@@ -1,6 +1,9 @@
 #include "plugins/volume_index.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "core/api/node.h"
 #include "core/api/volume.h"
@@ -44,17 +47,19 @@ bool VolumeIndex::Smaller::operator()(const Volume& a, const Volume& b) const {
 
 void VolumeIndex::follow(const Lister& volumes, const AssumedVolumes& assumed) {
   follow_volumes(volumes, assumed);
-  if (assumptions_version_ == assumed.version()) return;
-  assumptions_version_ = assumed.version();
-  std::set<std::string> changed;
-  for (const auto& [name, claim] : assumed_claims_) {
-    if (assumed.claim_of(name) != claim) changed.insert(name);
+  if (assumptions_seen_ == assumed.changes().made()) return;
+  std::vector<std::string> names;
+  if (!assumptions_seen_ || !assumed.changes().since(*assumptions_seen_, names)) {
+    for (const auto& [name, claim] : assumed_claims_) names.push_back(name);
+    for (const auto& [name, assumption] : assumed.claims()) names.push_back(name);
   }
-  for (const auto& [name, assumption] : assumed.claims()) {
-    if (by_name_.contains(name) && !assumed_claims_.contains(name)) changed.insert(name);
-  }
-  for (const std::string& name : changed) {
-    const Volume volume = by_name_.at(name);
+  assumptions_seen_ = assumed.changes().made();
+  for (const std::string& name : names) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) continue;
+    const auto known = assumed_claims_.find(name);
+    if (assumed.claim_of(name) == (known == assumed_claims_.end() ? std::string() : known->second)) continue;
+    const Volume volume = found->second;
     remove(volume);
     add(volume, assumed);
   }
@@ -72,13 +77,18 @@ void VolumeIndex::follow_volumes(const Lister& volumes, const AssumedVolumes& as
       replace(name, is_here ? volume : nullptr, assumed);
     }
   } else {
-    std::map<std::string, Volume> after;
-    for (Volume& volume : volumes.volumes_of_class(storage_class_)) after.emplace(volume->metadata.name, volume);
-    const std::map<std::string, Volume> before = by_name_;
-    for (const auto& [name, volume] : before) {
-      if (!after.contains(name)) replace(name, nullptr, assumed);
+    const std::vector<Volume> after = volumes.volumes_of_class(storage_class_);
+    std::unordered_set<std::string_view> names_after;
+    if (!by_name_.empty()) {
+      for (const Volume& volume : after) names_after.insert(volume->metadata.name);
     }
-    for (const auto& [name, volume] : after) replace(name, volume, assumed);
+    const std::vector<std::pair<std::string, Volume>> before(by_name_.begin(), by_name_.end());
+    for (const auto& [name, volume] : before) {
+      if (!names_after.contains(name)) replace(name, nullptr, assumed);
+    }
+    by_name_.reserve(after.size());
+    free_by_host_.reserve(after.size());
+    for (const Volume& volume : after) replace(volume->metadata.name, volume, assumed);
   }
   if (changes != nullptr) changes_seen_ = changes->made();
 }
@@ -95,6 +105,7 @@ void VolumeIndex::replace(const std::string& name, const Volume& volume, const A
 void VolumeIndex::add(const Volume& volume, const AssumedVolumes& assumed) {
   const std::string& name = volume->metadata.name;
   by_name_[name] = volume;
+  note_made(*volume, true);
   std::string claim = assumed.claim_of(name);
   if (!claim.empty()) assumed_claims_[name] = claim;
   if (!volume->claim_ref.empty()) claim = volume->claim_ref;
@@ -108,6 +119,7 @@ void VolumeIndex::add(const Volume& volume, const AssumedVolumes& assumed) {
 void VolumeIndex::remove(const Volume& volume) {
   const std::string& name = volume->metadata.name;
   by_name_.erase(name);
+  note_made(*volume, false);
   std::string claim = volume->claim_ref;
   if (const auto entry = assumed_claims_.find(name); entry != assumed_claims_.end()) {
     if (claim.empty()) claim = entry->second;
@@ -120,6 +132,27 @@ void VolumeIndex::remove(const Volume& volume) {
   const auto reserved = reserved_.find(claim);
   reserved->second.erase(name);
   if (reserved->second.empty()) reserved_.erase(reserved);
+}
+
+void VolumeIndex::note_made(const PersistentVolume& volume, bool is_there) {
+  const auto& annotations = volume.metadata.annotations;
+  const auto maker = annotations.find(std::string(kProvisionedBy));
+  const auto node = annotations.find(std::string(kOfferedBy));
+  if (maker == annotations.end() || maker->second != StorageClass::kLocalProvisioner) return;
+  if (node == annotations.end()) return;
+  made_changes_.note(node->second);
+  if (is_there) {
+    made_[node->second][volume.metadata.name] = {volume.capacity, volume.claim_ref};
+    return;
+  }
+  const auto here = made_.find(node->second);
+  here->second.erase(volume.metadata.name);
+  if (here->second.empty()) made_.erase(here);
+}
+
+const VolumeIndex::MadeVolumes* VolumeIndex::made_on(const std::string& node) const {
+  const auto found = made_.find(node);
+  return found == made_.end() ? nullptr : &found->second;
 }
 
 void VolumeIndex::put_free(const Volume& volume, bool is_free) {

@@ -9,9 +9,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/api/volume.h"
+#include "core/framework/change_log.h"
 #include "core/framework/framework.h"
 #include "plugins/volumebinding_assumed.h"
 
@@ -49,6 +51,16 @@ class VolumeIndex {
   // False: the free volumes of any node may have changed.
   bool changed_since(std::uint64_t& seen, std::vector<std::string>& hosts) const;
 
+  // The volumes that the node's device has made below its pool, by name; null: none.
+  struct Made {
+    Quantity size;
+    std::string claim;  // "<namespace>/<name>" of the one that has it; empty: none
+  };
+  using MadeVolumes = std::map<std::string, Made>;
+  const MadeVolumes* made_on(const std::string& node) const;
+  // The nodes where such volumes came or went.
+  const ChangeLog& made_changes() const { return made_changes_; }
+
  private:
   using Volume = std::shared_ptr<const PersistentVolume>;
   // By capacity, then by name; lower_bound() with a size finds the first volume that is large enough.
@@ -58,23 +70,26 @@ class VolumeIndex {
     bool operator()(const Volume& a, const Quantity& size) const { return a->capacity < size; }
   };
   using Volumes = std::set<Volume, Smaller>;
-  static constexpr std::size_t kHostsKept = 1024;
+  static constexpr std::size_t kHostsKept = 4096;
 
   void follow_volumes(const Lister& volumes, const AssumedVolumes& assumed);
   void replace(const std::string& name, const Volume& volume, const AssumedVolumes& assumed);
   void add(const Volume& volume, const AssumedVolumes& assumed);
   void remove(const Volume& volume);
   void put_free(const Volume& volume, bool is_free);
+  void note_made(const PersistentVolume& volume, bool is_there);
   void note_change(const std::string& host);
   void note_change_anywhere();
 
   std::string storage_class_;
   std::optional<std::uint64_t> changes_seen_;  // of the lister
-  std::uint64_t assumptions_version_ = 0;
-  std::map<std::string, Volume> by_name_;
+  std::optional<std::uint64_t> assumptions_seen_;
+  std::unordered_map<std::string, Volume> by_name_;
+  std::unordered_map<std::string, MadeVolumes> made_;  // by node
+  ChangeLog made_changes_{kHostsKept};
   std::map<std::string, std::string> assumed_claims_;              // the claim, by volume
   std::map<std::string, std::map<std::string, Volume>> reserved_;  // by claim, by name
-  std::map<std::string, Volumes> free_by_host_;
+  std::unordered_map<std::string, Volumes> free_by_host_;
   Volumes free_anywhere_;
   std::deque<std::string> changed_hosts_;  // the latest changes
   std::uint64_t forgotten_ = 0;            // number of changes before these

@@ -58,17 +58,6 @@ const std::string* node_to_provision(const AssumedVolumes& assumed, const Persis
   return node != nullptr ? node : assumed.node_of(claim.metadata.key());
 }
 
-PoolUse count_pools(const Lister& lister, const AssumedVolumes& assumed, const VolumeBindingState& found,
-                    const std::vector<Claim>& delayed) {
-  PoolUse pools;
-  const auto count = [&](const PersistentVolumeClaim& claim) {
-    if (is_made_by_devices(lister, class_of(claim))) pools.count(lister, assumed, class_of(claim));
-  };
-  for (const VolumeBindingState::SelectedClaim& selected : found.selected) count(*selected.claim);
-  for (const Claim& claim : delayed) count(*claim);
-  return pools;
-}
-
 // By ascending size; equal ones keep their order.
 void sort_by_size(std::vector<Claim>& claims) {
   std::multimap<Quantity, Claim> by_size;
@@ -105,6 +94,13 @@ void append(std::string& text, const PersistentVolumeClaim& claim) {
 bool is_as_near(const Volume& now, const Volume& before) {
   if (now == nullptr || before == nullptr) return now == before;
   return now == before || now->node_affinity == before->node_affinity;
+}
+
+// Whether a class lets the same nodes provision; null: it is gone.
+bool is_as_free(const StorageClass* now, const StorageClass* before) {
+  if (now == nullptr || before == nullptr) return now == before;
+  return now == before ||
+         (now->provisioner == before->provisioner && now->allowed_topologies == before->allowed_topologies);
 }
 
 // Adds the indices of the nodes whose label is this host.
@@ -186,16 +182,22 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
     } else if (!waits_for_consumer(volumes, *claim)) {
       return Status::unresolvable("pod has unbound immediate PersistentVolumeClaims");
     } else if (const std::string* node = node_to_provision(*assumed_, *claim)) {
-      found->selected.push_back({claim, *node});
+      found->selected.push_back({claim, volumes.storage_class(class_of(*claim)), *node});
     } else {
       delayed.push_back(std::move(claim));
     }
   }
-  found->pools = count_pools(volumes, *assumed_, *found, delayed);
+  const auto know_pool = [&](const PersistentVolumeClaim& claim) {
+    const std::string name = class_of(claim);
+    if (is_made_by_devices(volumes, name)) found->pools.add(name, index_of(name), *assumed_);
+  };
+  for (const VolumeBindingState::SelectedClaim& selected : found->selected) know_pool(*selected.claim);
+  for (const Claim& claim : delayed) know_pool(*claim);
   sort_by_size(delayed);
   for (const Claim& claim : delayed) {
     const std::shared_ptr<VolumeIndex>& index = index_of(class_of(*claim));
-    found->delayed.push_back({claim, index, index->reserved_for(*claim), index->seen()});
+    found->delayed.push_back(
+        {claim, index, volumes.storage_class(class_of(*claim)), index->reserved_for(*claim), index->seen()});
   }
   state.write(std::move(found));
   return {};
@@ -217,16 +219,28 @@ std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {
   if (!find_claims(lister, pod, claims).is_success()) return std::nullopt;
   assumed_->prune(lister);
   std::string key;
-  const auto delayed =
-      std::stable_partition(claims.begin(), claims.end(), [](const Claim& each) { return is_bound(*each); });
-  for (auto each = claims.begin(); each != delayed; ++each) append(key += '=', (*each)->volume_name);
-  claims.erase(claims.begin(), delayed);
-  sort_by_size(claims);
-  for (const Claim& claim : claims) {
-    if (!waits_for_consumer(lister, *claim) || node_to_provision(*assumed_, *claim) != nullptr) return std::nullopt;
-    const std::string name = class_of(*claim);
-    if (lister.storage_class(name)->provisioner != StorageClass::kNoProvisioner) return std::nullopt;
-    const Volume reserved = index_of(name)->reserved_for(*claim);
+  std::vector<Claim> delayed;
+  for (Claim& claim : claims) {
+    if (is_bound(*claim)) {
+      append(key += '=', claim->volume_name);
+      continue;
+    }
+    if (!waits_for_consumer(lister, *claim)) return std::nullopt;
+    const std::string& provisioner = lister.storage_class(class_of(*claim))->provisioner;
+    if (provisioner != StorageClass::kNoProvisioner && provisioner != StorageClass::kLocalProvisioner) {
+      return std::nullopt;
+    }
+    const std::string* const node = node_to_provision(*assumed_, *claim);
+    if (node == nullptr) {
+      delayed.push_back(std::move(claim));
+    } else {
+      append(key += '@', claim->metadata.key());
+      append(key, *node);
+    }
+  }
+  sort_by_size(delayed);
+  for (const Claim& claim : delayed) {
+    const Volume reserved = index_of(class_of(*claim))->reserved_for(*claim);
     if (reserved == nullptr) {
       append(key, *claim);
     } else {
@@ -244,7 +258,15 @@ bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::ve
   const bool are_bound_there = std::all_of(volumes->bound.begin(), volumes->bound.end(), [&lister](const auto& each) {
     return is_as_near(lister.volume(each.first->volume_name), each.second);
   });
-  if (!are_bound_there) return false;
+  const auto has_same_class = [&lister](const auto& each) {
+    return is_as_free(lister.storage_class(class_of(*each.claim)).get(), each.storage_class.get());
+  };
+  if (!are_bound_there || !std::all_of(volumes->selected.begin(), volumes->selected.end(), has_same_class) ||
+      !std::all_of(volumes->delayed.begin(), volumes->delayed.end(), has_same_class)) {
+    return false;
+  }
+  std::vector<std::string> nodes;
+  if (!volumes->pools.changed(lister, nodes)) return false;
   std::vector<std::string> hosts;
   for (VolumeBindingState::DelayedClaim& delayed : volumes->delayed) {
     delayed.candidates->follow(lister, *assumed_);
@@ -255,6 +277,10 @@ bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::ve
     }
   }
   for (const std::string& host : hosts) add_nodes_of(host, snapshot, indices);
+  for (const std::string& node : nodes) {
+    const std::size_t index = snapshot.index_of(node);
+    if (index < snapshot.nodes().size()) indices.push_back(index);
+  }
   return true;
 }
 
@@ -306,7 +332,9 @@ Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::stri
     return Status::error("persistentvolume \"" + each.volume + "\" is assumed for claim " + other);
   }
   for (const std::string& claim : chosen->provision) {
-    if (assumed_->assume_node(claim, node, pod.uid())) continue;
+    const Claim object = handle_.lister().claim(claim);
+    if (object == nullptr) return Status::error(claim_not_found(claim));
+    if (assumed_->assume_node(claim, node, {class_of(*object), object->request}, pod.uid())) continue;
     return Status::error("claim " + claim + " is assumed to be provisioned for node " + *assumed_->node_of(claim));
   }
   return {};
@@ -320,7 +348,7 @@ void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string& node
     const Claim claim = handle_.lister().claim(each.claim);
     if (claim != nullptr && is_bound(*claim)) continue;
     if (each.make) {
-      assumed_->assume_node(each.claim, node, pod.uid());
+      assumed_->assume_node(each.claim, node, {each.make->storage_class, Quantity(each.make->bytes)}, pod.uid());
     } else {
       assumed_->assume(each.volume, each.claim, pod.uid());
     }

@@ -56,7 +56,7 @@ class VolumeBinding final : public PreFilterPlugin,
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  // Only for pods whose claims all have, or need, an existing volume: none is to be provisioned.
+  // Only for pods whose claims all have, or need, an existing volume or one that a device makes.
   std::optional<std::string> equivalence_key(const Pod& pod) override;
   bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;

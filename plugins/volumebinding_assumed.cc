@@ -1,59 +1,102 @@
 #include "plugins/volumebinding_assumed.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "plugins/volume_claims.h"
 
 namespace berth {
 
-bool AssumedVolumes::add(Assumptions& assumptions, const std::string& what, const std::string& to,
-                         const Text& pod_uid) {
+bool AssumedVolumes::Both::add(const std::string& what, const std::string& to, const Text& pod_uid) {
   Assumption& assumption = assumptions[what];
   if (!assumption.pods.empty() && assumption.to != to) return false;
-  if (assumption.pods.empty()) ++version_;
   assumption.to = to;
   assumption.pods.insert(pod_uid);
+  by_target[to].insert(what);
   return true;
 }
 
-bool AssumedVolumes::assume(const std::string& volume, const std::string& claim, const Text& pod_uid) {
-  const bool has_another = std::any_of(claims_.begin(), claims_.end(), [&](const auto& entry) {
-    return entry.second.to == claim && entry.first != volume;
-  });
-  return !has_another && add(claims_, volume, claim, pod_uid);
+AssumedVolumes::Assumptions::iterator AssumedVolumes::Both::erase(Assumptions::iterator assumption) {
+  const auto target = by_target.find(assumption->second.to);
+  target->second.erase(assumption->first);
+  if (target->second.empty()) by_target.erase(target);
+  return assumptions.erase(assumption);
 }
 
-bool AssumedVolumes::assume_node(const std::string& claim, const std::string& node, const Text& pod_uid) {
-  return add(nodes_, claim, node, pod_uid);
+bool AssumedVolumes::assume(const std::string& volume, const std::string& claim, const Text& pod_uid) {
+  const auto of_claim = claims_.by_target.find(claim);
+  if (of_claim != claims_.by_target.end() && !of_claim->second.contains(volume)) return false;
+  if (!claims_.add(volume, claim, pod_uid)) return false;
+  changes_.note(volume);
+  by_pod_[pod_uid].volumes.insert(volume);
+  return true;
+}
+
+bool AssumedVolumes::assume_node(const std::string& claim, const std::string& node, ToProvision what,
+                                 const Text& pod_uid) {
+  if (!nodes_.add(claim, node, pod_uid)) return false;
+  nodes_.assumptions[claim].what = std::move(what);
+  node_changes_.note(node);
+  by_pod_[pod_uid].claims.insert(claim);
+  return true;
 }
 
 void AssumedVolumes::drop(const Text& pod_uid) {
-  for (Assumptions* assumptions : {&claims_, &nodes_}) {
-    for (auto it = assumptions->begin(); it != assumptions->end();) {
-      it->second.pods.erase(pod_uid);
-      if (it->second.pods.empty()) ++version_;
-      it = it->second.pods.empty() ? assumptions->erase(it) : std::next(it);
-    }
+  const auto of_pod = by_pod_.extract(pod_uid);
+  if (of_pod.empty()) return;
+  const auto drop_from = [&pod_uid](Both& both, const std::string& what, auto note) {
+    const auto assumption = both.assumptions.find(what);
+    if (assumption == both.assumptions.end()) return;  // the objects have shown it
+    assumption->second.pods.erase(pod_uid);
+    if (!assumption->second.pods.empty()) return;
+    note(*assumption);
+    both.erase(assumption);
+  };
+  for (const std::string& volume : of_pod.mapped().volumes) {
+    drop_from(claims_, volume, [this](const auto& ended) { changes_.note(ended.first); });
+  }
+  for (const std::string& claim : of_pod.mapped().claims) {
+    drop_from(nodes_, claim, [this](const auto& ended) { node_changes_.note(ended.second.to); });
   }
 }
 
+// Of many, not for each pod: an assumption that the objects show says nothing else than they do.
 void AssumedVolumes::prune(const Lister& volumes) {
-  const auto is_kept = [&volumes](const std::string& key) {
+  constexpr std::size_t kFew = 8;
+  if (prunings_left_ > 0) {
+    --prunings_left_;
+    return;
+  }
+  prunings_left_ = size() / kFew;
+  const auto is_shown = [&volumes](const std::string& key) {
     const auto claim = volumes.claim(key);
     return claim != nullptr && is_bound(*claim);
   };
-  version_ += std::erase_if(claims_, [&is_kept](const auto& entry) { return is_kept(entry.second.to); });
-  version_ += std::erase_if(nodes_, [&is_kept](const auto& entry) { return is_kept(entry.first); });
+  for (auto each = claims_.assumptions.begin(); each != claims_.assumptions.end();) {
+    if (!is_shown(each->second.to)) {
+      ++each;
+      continue;
+    }
+    changes_.note(each->first);
+    each = claims_.erase(each);
+  }
+  for (auto each = nodes_.assumptions.begin(); each != nodes_.assumptions.end();) {
+    if (!is_shown(each->first)) {
+      ++each;
+      continue;
+    }
+    node_changes_.note(each->second.to);
+    each = nodes_.erase(each);
+  }
 }
 
 std::string AssumedVolumes::claim_of(const std::string& volume) const {
-  auto found = claims_.find(volume);
-  return found == claims_.end() ? std::string() : found->second.to;
+  const auto found = claims_.assumptions.find(volume);
+  return found == claims_.assumptions.end() ? std::string() : found->second.to;
 }
 
 const std::string* AssumedVolumes::node_of(const std::string& claim) const {
-  auto found = nodes_.find(claim);
-  return found == nodes_.end() ? nullptr : &found->second.to;
+  const auto found = nodes_.assumptions.find(claim);
+  return found == nodes_.assumptions.end() ? nullptr : &found->second.to;
 }
 
 }  // namespace berth

@@ -31,12 +31,14 @@ struct VolumeBindingState final : StateEntry {
   struct DelayedClaim {
     Claim claim;
     std::shared_ptr<VolumeIndex> candidates;
+    std::shared_ptr<const StorageClass> storage_class;
     Volume reserved;         // its claimRef names this claim; null: none
     std::uint64_t seen = 0;  // changes of `candidates` that changed() has seen
   };
   // A claim that is to be provisioned for a selected node.
   struct SelectedClaim {
     Claim claim;
+    std::shared_ptr<const StorageClass> storage_class;
     std::string node;
   };
 

@@ -1,6 +1,7 @@
 #include "plugins/volumebinding_pools.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "plugins/volume_claims.h"
 
@@ -19,36 +20,46 @@ BoundVolume volume_to_make(const PersistentVolumeClaim& claim, const VolumePool&
   return {claim.metadata.key(), name, path_in(pool, name), VolumeToMake{pool.storage_class, claim.request.value()}};
 }
 
-void PoolUse::count(const Lister& lister, const AssumedVolumes& assumed, const std::string& storage_class) {
-  if (!classes_.insert(storage_class).second) return;
-  for (const auto& volume : lister.volumes_of_class(storage_class)) {
-    const auto& annotations = volume->metadata.annotations;
-    const auto maker = annotations.find(std::string(kProvisionedBy));
-    const auto node = annotations.find(std::string(kOfferedBy));
-    if (maker == annotations.end() || maker->second != StorageClass::kLocalProvisioner) continue;
-    if (node != annotations.end()) take(node->second, storage_class, volume->capacity);
-  }
-  for (const auto& [key, assumption] : assumed.nodes()) {
-    const auto claim = lister.claim(key);
-    if (claim == nullptr || class_of(*claim) != storage_class || !claim->volume_name.empty()) continue;
-    take(assumption.to, storage_class, claim->request);
-    assumed_.insert(key);
-  }
-}
-
-void PoolUse::take(const std::string& node, const std::string& storage_class, const Quantity& bytes) {
-  Quantity& used = used_[{node, storage_class}];
-  used = used + bytes;
+void PoolUse::add(const std::string& storage_class, std::shared_ptr<VolumeIndex> volumes,
+                  const AssumedVolumes& assumed) {
+  const std::uint64_t seen = volumes->made_changes().made();
+  classes_[storage_class] = {std::move(volumes), seen};
+  assumed_ = &assumed;
+  assumed_seen_ = assumed.node_changes().made();
 }
 
 bool PoolUse::has_room(const Node& node, const PersistentVolumeClaim& claim, const Quantity& more) const {
   const std::string storage_class = class_of(claim);
+  const std::string& name = node.metadata.name;
   const VolumePool* pool = pool_of(node, storage_class);
   if (pool == nullptr) return false;
-  const auto used = used_.find({node.metadata.name, storage_class});
-  const Quantity taken = used == used_.end() ? Quantity() : used->second;
-  const Quantity asked = assumed_.contains(claim.metadata.key()) ? Quantity() : claim.request;
-  return taken + more + asked <= pool->capacity;
+  Quantity taken = more;
+  const VolumeIndex::MadeVolumes* const made = classes_.at(storage_class).volumes->made_on(name);
+  if (made != nullptr) {
+    for (const auto& [volume, each] : *made) taken = taken + each.size;
+  }
+  bool is_counted = false;  // the claim itself
+  assumed_->for_each_on(name, [&](const std::string& key, const AssumedVolumes::ToProvision& what) {
+    if (what.storage_class != storage_class) return;
+    const bool is_made = made != nullptr && std::any_of(made->begin(), made->end(),
+                                                        [&key](const auto& each) { return each.second.claim == key; });
+    if (!is_made) taken = taken + what.size;
+    is_counted = is_counted || key == claim.metadata.key();
+  });
+  if (!is_counted) taken = taken + claim.request;
+  return taken <= pool->capacity;
+}
+
+bool PoolUse::changed(const Lister& lister, std::vector<std::string>& nodes) {
+  if (assumed_ == nullptr) return true;
+  bool are_known = assumed_->node_changes().since(assumed_seen_, nodes);
+  assumed_seen_ = assumed_->node_changes().made();
+  for (auto& [name, of_class] : classes_) {
+    of_class.volumes->follow(lister, *assumed_);
+    are_known = of_class.volumes->made_changes().since(of_class.seen, nodes) && are_known;
+    of_class.seen = of_class.volumes->made_changes().made();
+  }
+  return are_known;
 }
 
 }  // namespace berth

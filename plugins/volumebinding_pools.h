@@ -5,13 +5,14 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <memory>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "core/api/node.h"
 #include "core/api/volume.h"
 #include "core/framework/framework.h"
+#include "plugins/volume_index.h"
 #include "plugins/volumebinding_assumed.h"
 
 namespace berth {
@@ -22,20 +23,25 @@ const VolumePool* pool_of(const Node& node, const std::string& storage_class);
 // The volume that the node's device is to make for the claim, whose class it has a pool of.
 BoundVolume volume_to_make(const PersistentVolumeClaim& claim, const VolumePool& pool);
 
-// What is taken of all pools of some classes, as of one attempt.
+// What is taken of all pools of some classes, by volumes that exist and by claims that are assumed to be made.
 class PoolUse {
  public:
-  // Counts what exists of the class, once, and the claims that are assumed to be made. Cost: the volumes of the class.
-  void count(const Lister& lister, const AssumedVolumes& assumed, const std::string& storage_class);
-  // Whether the node has room for the claim beside `more` bytes of the same pod.
+  // `volumes`: those of the class, up to date for as long as has_room() is asked. Both outlive it.
+  void add(const std::string& storage_class, std::shared_ptr<VolumeIndex> volumes, const AssumedVolumes& assumed);
+  // Whether the node has room for the claim, whose class was added, beside `more` bytes of the same pod.
   bool has_room(const Node& node, const PersistentVolumeClaim& claim, const Quantity& more) const;
+  // Appends the names of nodes where that may have changed since the last call or, the first time, since add(). False:
+  // it may have on any.
+  bool changed(const Lister& lister, std::vector<std::string>& nodes);
 
  private:
-  void take(const std::string& node, const std::string& storage_class, const Quantity& bytes);
-
-  std::set<std::string> classes_;
-  std::map<std::pair<std::string, std::string>, Quantity> used_;  // by node and class
-  std::set<std::string> assumed_;                                 // claims that are counted
+  struct OfClass {
+    std::shared_ptr<VolumeIndex> volumes;
+    std::uint64_t seen = 0;  // of their made_changes()
+  };
+  const AssumedVolumes* assumed_ = nullptr;  // null: no class was added
+  std::uint64_t assumed_seen_ = 0;           // of its node_changes()
+  std::map<std::string, OfClass> classes_;
 };
 
 }  // namespace berth

@@ -13,7 +13,7 @@ enum class Provisioning {
   no_space,  // the driver publishes capacities, and none for the node's topology is large enough; or its device's pool
              // has no room
 };
-// Error: the class no longer exists. `pools` has counted the claim's class; `more`: bytes that the pod's other claims
+// Error: the class no longer exists. `pools` knows the claim's class; `more`: bytes that the pod's other claims
 // take in it.
 Result<Provisioning> can_provision(const Lister& lister, const PoolUse& pools, const Quantity& more,
                                    const PersistentVolumeClaim& claim, const Node& node);

@@ -15,10 +15,10 @@ namespace {
 
 using Flags = std::vector<std::uint8_t>;  // by row
 
-constexpr std::uint8_t kIsGone = 1, kIsElsewhere = 2, kHasNoMatch = 4;  // reasons
-constexpr std::uint8_t kNone = 1, kAsk = 2;                             // whether a free volume is there
-constexpr std::size_t kHosts = 4096;  // with free volumes: with more, to ask each node takes no longer
-constexpr std::size_t kFewRows = 32;  // are asked about one by one: a column has many values
+constexpr std::uint8_t kIsGone = 1, kIsElsewhere = 2, kHasNoMatch = 4, kHasNoSpace = 8;  // reasons
+constexpr std::uint8_t kNone = 1, kAsk = 2;  // whether a free volume is there
+constexpr std::size_t kHosts = 4096;         // with free volumes: with more, to ask each node takes no longer
+constexpr std::size_t kFewRows = 32;         // are asked about one by one: a column has many values
 
 // 1 where the volume does not reach the node.
 Flags unreached(const PersistentVolume& volume, const Snapshot& snapshot, const Rows& rows) {
@@ -55,6 +55,35 @@ bool needs_existing(const Lister& lister, const VolumeBindingState::DelayedClaim
          (delayed.reserved != nullptr || delayed.candidates->is_on_few_hosts(kHosts));
 }
 
+// By row, for claims that are all delayed.
+Flags free_for(const VolumeBindingState& volumes, const Snapshot& snapshot, const Rows& rows) {
+  const auto& delayed = volumes.delayed;
+  const auto is_free = [](const auto& each) { return each.reserved == nullptr; };
+  // Two claims may find the same volume.
+  const bool are_sure = std::count_if(delayed.begin(), delayed.end(), is_free) <= 1;
+  Flags free(rows.size(), are_sure ? std::uint8_t{0} : kAsk);
+  for (const VolumeBindingState::DelayedClaim& each : delayed) {
+    if (is_free(each)) {
+      add_free(each, snapshot, rows, free);
+      continue;
+    }
+    const Flags elsewhere = unreached(*each.reserved, snapshot, rows);
+    for (std::size_t row = 0; row < rows.size(); ++row) free[row] |= elsewhere[row] != 0 ? kNone : std::uint8_t{0};
+  }
+  return free;
+}
+
+// Where claims are to be provisioned for a node: that one has to be asked.
+Flags only_at(const std::vector<VolumeBindingState::SelectedClaim>& selected, const Snapshot& snapshot,
+              const Rows& rows) {
+  Flags free(rows.size(), kNone);
+  const std::size_t index = snapshot.index_of(selected.front().node);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows[row] == index) free[row] = kAsk;
+  }
+  return free;
+}
+
 void number_bound(const VolumeBindingState& volumes, const Snapshot& snapshot, const Rows& rows,
                   std::uint8_t* reasons) {
   for (const auto& [claim, volume] : volumes.bound) {
@@ -75,30 +104,21 @@ bool number_misfits(const Lister& lister, const VolumeBindingState& volumes, con
                     std::uint8_t* reasons) {
   const auto& delayed = volumes.delayed;
   const auto is_able = [&lister](const auto& each) { return needs_existing(lister, each); };
-  if (!volumes.selected.empty() || !std::all_of(delayed.begin(), delayed.end(), is_able)) return false;
-  if (!rows.are_all() && rows.size() < kFewRows) return false;
+  const bool are_able = !volumes.selected.empty() || std::all_of(delayed.begin(), delayed.end(), is_able);
+  if (!are_able || (!rows.are_all() && rows.size() < kFewRows)) return false;
   std::fill_n(reasons, rows.size(), std::uint8_t{0});
   number_bound(volumes, snapshot, rows, reasons);
-  // Two claims may find the same volume.
-  const auto of_free =
-      std::count_if(delayed.begin(), delayed.end(), [](const auto& each) { return each.reserved == nullptr; });
-  Flags free(rows.size(), of_free > 1 ? kAsk : std::uint8_t{0});
-  for (const VolumeBindingState::DelayedClaim& each : delayed) {
-    if (each.reserved == nullptr) {
-      add_free(each, snapshot, rows, free);
-      continue;
-    }
-    const Flags elsewhere = unreached(*each.reserved, snapshot, rows);
-    for (std::size_t row = 0; row < rows.size(); ++row) free[row] |= elsewhere[row] != 0 ? kNone : std::uint8_t{0};
-  }
+  const Flags free =
+      volumes.selected.empty() ? free_for(volumes, snapshot, rows) : only_at(volumes.selected, snapshot, rows);
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    bool fits = free[row] == 0;
-    if (free[row] == kAsk) {
+    if ((free[row] & kNone) != 0) {
+      reasons[row] |= kHasNoMatch;
+    } else if (free[row] == kAsk) {
       PodVolumes unused;
       const Result<const char*> misfit = unbound_fit(lister, volumes, *snapshot.nodes()[rows[row]]->node, unused);
-      fits = misfit.has_value() && *misfit == nullptr;
+      if (!misfit) return false;
+      if (*misfit != nullptr) reasons[row] |= *misfit == kNoSpace ? kHasNoSpace : kHasNoMatch;
     }
-    if (!fits) reasons[row] |= kHasNoMatch;
   }
   return true;
 }

@@ -14,10 +14,12 @@ class ChangeLog {
  public:
   static constexpr std::size_t kKept = 256;
 
+  // How many of the last changes it knows.
+  explicit ChangeLog(std::size_t kept = kKept) : kept_(kept) {}
   // The object of that name was added, replaced or removed.
   void note(std::string name) {
     names_.push_back(std::move(name));
-    if (names_.size() <= kKept) return;
+    if (names_.size() <= kept_) return;
     names_.pop_front();
     ++forgotten_;
   }
@@ -31,6 +33,7 @@ class ChangeLog {
   }
 
  private:
+  std::size_t kept_;
   std::deque<std::string> names_;
   std::uint64_t forgotten_ = 0;
 };

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/fastpath/fast_path.h"
 #include "core/objects/object_events.h"
+#include "core/objects/volume_manifest.h"
 #include "plugins/registry.h"
 #include "tests/bench/undeclared.h"
 
@@ -124,7 +125,7 @@ bool World::finish(BindingCycle& cycle) {
   PlacementRequest request;
   Status status = scheduler_->pre_bind(cycle, request);
   if (status.is_success()) {
-    bind_volumes(request);
+    bind_volumes(request, cycle.node);
     status = scheduler_->bind(cycle);
   }
   if (!status.is_success()) {
@@ -138,8 +139,20 @@ bool World::finish(BindingCycle& cycle) {
   return true;
 }
 
-void World::bind_volumes(const PlacementRequest& request) {
+// As the gateway, when the device has made it.
+void World::make_volume(const BoundVolume& made, const std::string& node) {
+  Json annotations = Json::object();
+  annotations.set(kProvisionedBy, StorageClass::kLocalProvisioner).set(kOfferedBy, node);
+  Json manifest =
+      manifest_of({made.volume, node, made.make->storage_class, made.path, Quantity(made.make->bytes).to_text(),
+                   "Delete", Json(Json::Array{Json("ReadWriteOnce")}), std::move(annotations)});
+  manifest.find("metadata")->set("uid", "uid-" + made.volume);
+  CHECK(add_volume(manifest).is_success());
+}
+
+void World::bind_volumes(const PlacementRequest& request, const std::string& node) {
   for (const BoundVolume& bound_volume : request.volumes) {
+    if (bound_volume.make) make_volume(bound_volume, node);
     PersistentVolumeClaim claim = *claims_.at(bound_volume.claim);
     PersistentVolume volume = *volumes_.at(bound_volume.volume);
     volume.claim_ref = bound_volume.claim;

@@ -68,7 +68,8 @@ class World final : public SchedulerHost, public Lister {
   };
   template <class T>
   using ByKey = std::map<std::string, std::shared_ptr<const T>>;
-  void bind_volumes(const PlacementRequest& request);
+  void bind_volumes(const PlacementRequest& request, const std::string& node);
+  void make_volume(const BoundVolume& made, const std::string& node);
 
   VirtualClock clock_;
   std::unique_ptr<Scheduler> scheduler_;

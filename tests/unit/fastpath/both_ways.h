@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/api/node.h"
 #include "core/api/pod.h"
@@ -32,6 +35,9 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     local.provisioner = StorageClass::kNoProvisioner;
     local.wait_for_first_consumer = true;
     handle.objects.disks.classes["local"] = local;
+    local.metadata.name = "made";
+    local.provisioner = StorageClass::kLocalProvisioner;
+    handle.objects.disks.classes["made"] = local;
     for (int i = 0; i < kClaims; ++i) claim(i, false);
   }
 
@@ -46,7 +52,7 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     PersistentVolumeClaim made;
     made.metadata.name = "claim-" + std::to_string(number);
     made.metadata.namespace_ = "default";
-    made.storage_class_name = "local";
+    made.storage_class_name = makes_volumes && number % 3 != 0 ? "made" : "local";
     made.request = quantity(number % 4 == 3 ? "3Gi" : "1Gi");
     if (bound) {
       made.volume_name = "volume-" + std::to_string(number);
@@ -109,12 +115,52 @@ class BothWays : public ::testing::Test, protected RandomFleet {
       return all;
     };
     ASSERT_EQ(names(*by_plugins), names(*from_class));
+    ASSERT_EQ(by_plugins->provision, from_class->provision);
     if (!framework->binding().run_reserve(fast, *asked, node).is_success()) {
       framework->binding().run_unreserve(fast, *asked, node);
+    } else if (!from_class->provision.empty()) {
+      to_make.emplace_back(asked, from_class->provision.front(), node);
     } else if (!from_class->bind.empty()) {
       promises.emplace_back(asked, from_class->bind);
       volumes_chosen += 1;
     }
+  }
+
+  // A claim that nobody makes a volume for is deleted, mostly with its volume, and made again.
+  void begin_claim_again() {
+    const int number = static_cast<int>(making.below(kClaims));
+    const PersistentVolumeClaim& mine = handle.objects.disks.claims.at("default/claim-" + std::to_string(number));
+    const bool is_awaited = std::any_of(to_make.begin(), to_make.end(),
+                                        [&mine](const auto& each) { return std::get<1>(each) == mine.metadata.key(); });
+    if (is_awaited) return;
+    if (mine.volume_name.starts_with("pvc-") && making.chance(3, 4)) handle.objects.remove(mine.volume_name);
+    claim(number, false);
+  }
+
+  // As reserve() promises it: the device has made a volume, or Reserve is undone.
+  void end_making() {
+    const auto [pod, claim, node] = to_make.front();
+    to_make.erase(to_make.begin());
+    CycleState state;
+    PersistentVolumeClaim& mine = handle.objects.disks.claims.at(claim);
+    if (making.chance(1, 3) || !mine.volume_name.empty()) {
+      framework->binding().run_unreserve(state, *pod, "");
+      return;
+    }
+    PersistentVolume made;
+    made.metadata.name = "pvc-" + std::to_string(volumes_made++);
+    made.metadata.annotations = {{std::string(kProvisionedBy), std::string(StorageClass::kLocalProvisioner)},
+                                 {std::string(kOfferedBy), node}};
+    made.storage_class_name = "made";
+    made.capacity = making.chance(1, 2) ? quantity("4Gi") : mine.request;
+    made.claim_ref = claim;
+    made.phase = mine.phase = "Bound";
+    mine.volume_name = made.metadata.name;
+    NodeSelectorTerm term;
+    term.match_expressions.push_back({"kubernetes.io/hostname", Requirement::Operator::in, {node}});
+    made.node_affinity = NodeSelector{{term}};
+    handle.objects.put(std::move(made));
+    framework->binding().run_post_bind(state, *pod, "");
   }
 
   void change_budget() {
@@ -384,11 +430,16 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     for (int i = 0; i < rounds(events) && !HasFatalFailure(); ++i) {
       if (preempts || changes_promises) change_promises();
       if (comes_and_goes) change_the_fleet();
+      if (!to_make.empty() && making.chance(1, 2)) end_making();
+      if (makes_volumes) begin_claim_again();
       if (!preempts || random.chance(1, 2)) change_something();
       decide_both_ways();
     }
   }
 
+  Random making{11};
+  int volumes_made = 0;
+  std::vector<std::tuple<PodPtr, std::string, std::string>> to_make;  // a pod, its claim, the node
   Random preparing{7};
   PodPtr to_prepare;
   int unfinished = 0;  // parts of views after which more was to do

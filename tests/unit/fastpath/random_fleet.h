@@ -34,6 +34,9 @@ struct RandomFleet {
       made.declared_features = std::move(features);
     }
     if (random.chance(1, 10)) made.metadata.labels["kubernetes.io/hostname"] = node_name();
+    if (makes_volumes && pools.chance(2, 3)) {
+      made.volume_pools = std::vector<VolumePool>{{"made", "/made", quantity(pools.chance(1, 2) ? "1Gi" : "3Gi")}};
+    }
     if (all_new) made.metadata.labels["slot"] = std::to_string(random.below(8));
     if (has_images && random.chance(1, 4))
       made.images.push_back({{"docker.io/library/app:latest", "app:1"}, 300'000'000});
@@ -185,6 +188,8 @@ struct RandomFleet {
   std::size_t nodes = 0;
   int count = 0;
   bool only_volumes = false;   // no other pods
+  bool makes_volumes = false;  // devices do, for two thirds of the claims
+  Random pools{13};
   bool preempts = false;       // half of the pods may have to
   bool refuses = false;        // devices refuse pods
   bool asks_features = false;  // of what devices say that they can do

@@ -48,6 +48,9 @@ class TestObjects final : public Lister {
     changes.note(name);
     volumes[name] = std::make_shared<const PersistentVolume>(std::move(volume));
   }
+  void remove(const std::string& volume) {
+    if (volumes.erase(volume) > 0) changes.note(volume);
+  }
   FakeVolumes disks;  // classes and claims
   std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes;
   ChangeLog changes;
