@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "core/api/node.h"
 #include "core/api/pod.h"
@@ -149,7 +150,8 @@ Status InterPodAffinity::pre_score(CycleState& state, const Pod& pod,
   const Labels labels_of_namespace = labels_of(pod.metadata.namespace_, namespaces);
   auto preferences = std::make_unique<Preferences>();
   for (const std::shared_ptr<const NodeInfo>& node : handle_.snapshot().nodes()) {
-    for (const PodPtr& existing : has_preferences ? node->pods : node->pods_with_affinity.get()) {
+    const std::span<const PodPtr> few = node->pods_with_affinity.get();
+    for (const PodPtr& existing : has_preferences ? std::span<const PodPtr>(node->pods) : few) {
       weigh(preferences->scores, pod, labels_of_namespace, *existing, *node->node, namespaces, 1);
     }
   }

@@ -46,7 +46,6 @@ NodeInfo& Cache::touch(Index index) {
       copy = std::move(spare_.back());
       spare_.pop_back();
     }
-    copy->pods.reserve(entry.info->pods.size() + 1);  // mostly one more comes
     *copy = *entry.info;
     entry.info = std::move(copy);
   }

@@ -94,8 +94,6 @@ const std::string& NodeInfo::name() const { return node->metadata.name; }
 void NodeInfo::add_pod(const PodPtr& pod) { add_pod(pod, amounts_of(*pod)); }
 
 void NodeInfo::add_pod(const PodPtr& pod, const PodAmounts& amounts) {
-  // There is such a list for each node, and most are as long as they will get.
-  if (pods.size() == pods.capacity()) pods.reserve(pods.size() + pods.size() / 4 + 1);
   pods.push_back(pod);
   if (!pod->affinity.is_none()) {
     const Affinity& affinity = *pod->affinity;
@@ -122,9 +120,7 @@ PodPtr NodeInfo::remove_pod(std::string_view uid, const PodAmounts& amounts) {
   for (FewPods* few : {&pods_with_affinity, &pods_with_required_anti_affinity, &pods_with_host_ports}) {
     if (std::any_of(few->get().begin(), few->get().end(), is_it)) std::erase_if(few->edit(), is_it);
   }
-  PodPtr removed = std::move(*found);  // `uid` may be its own
-  pods.erase(found);
-  return removed;
+  return pods.take(found);
 }
 
 // Most pods: what they ask is what their one container does.

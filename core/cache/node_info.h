@@ -10,6 +10,7 @@
 
 #include "core/api/pod.h"
 #include "core/api/quantity.h"
+#include "core/cache/pod_list.h"
 #include "core/shared.h"
 
 namespace berth {
@@ -55,7 +56,7 @@ struct ImageState {
 
 struct NodeInfo {
   std::shared_ptr<const Node> node;  // null: the node is unknown, but pods on it are known ("ghost")
-  std::vector<PodPtr> pods;
+  PodList pods;
   // Of `pods`: those with any term of affinity or anti-affinity to pods, those with a required anti-affinity term, and
   // those that take ports of the node. Most nodes have none of them, and each state of a node has these lists.
   using FewPods = SharedPart<std::vector<PodPtr>>;

@@ -96,10 +96,12 @@ void PodKinds::add(std::size_t index, const PodPtr& pod, std::int32_t pods, Chan
 
 // What most changes are, one pod more or less, is found from the ends of both lists.
 PodKinds::Changes PodKinds::change(std::size_t index, const NodeInfo* before, const NodeInfo* after) {
-  static const std::vector<PodPtr> kNone;
+  static const PodList kNone;
   const auto& old_pods = before == nullptr ? kNone : before->pods;
   const auto& new_pods = after == nullptr ? kNone : after->pods;
-  const auto [first_old, first_new] = std::mismatch(old_pods.begin(), old_pods.end(), new_pods.begin(), new_pods.end());
+  const auto shared = static_cast<std::ptrdiff_t>(old_pods.shared_with(new_pods));
+  const auto [first_old, first_new] =
+      std::mismatch(old_pods.begin() + shared, old_pods.end(), new_pods.begin() + shared, new_pods.end());
   auto last_old = old_pods.end();
   auto last_new = new_pods.end();
   while (last_old != first_old && last_new != first_new && *(last_old - 1) == *(last_new - 1)) {

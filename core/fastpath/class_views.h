@@ -38,7 +38,7 @@ class ClassCounts {
 // For one scheduler, whose snapshot is always the same object.
 class ClassViews final : public NodeEvaluator {
  public:
-  static constexpr std::size_t kNewcomers = 256;  // views of classes that were asked for once
+  static constexpr std::size_t kNewcomers = 1024;  // views of classes that were asked for once
   // Memory of all views, about; at least one is kept.
   explicit ClassViews(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   Evaluation evaluate(const NodeQuery& query) override;

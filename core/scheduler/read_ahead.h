@@ -37,6 +37,7 @@ class ReadAhead {
     prefetch_counter(node.node.get());
     prefetch(node.name());
     prefetch_line(node.pods.data());
+    prefetch_line(node.pods.end());
   }
 
  private:

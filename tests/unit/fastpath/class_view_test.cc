@@ -97,13 +97,14 @@ TEST_F(ClassViewsTest, BeginsOneViewForEachClass) {
 
 TEST_F(ClassViewsTest, BeginsNoMoreThanTwoForEachHoweverManyThereAre) {
   ClassViews views(kSchedulingCacheBytes);
-  in_turn(views, 1000, 2);
-  EXPECT_GT(views.begun(), 1000u);
-  EXPECT_LE(views.begun(), 2000u);
+  constexpr int kClasses = 2 * ClassViews::kNewcomers;
+  in_turn(views, kClasses, 2);
+  EXPECT_GT(views.begun(), std::uint64_t{kClasses});
+  EXPECT_LE(views.begun(), std::uint64_t{2 * kClasses});
   const std::uint64_t before = views.begun();
-  in_turn(views, 1000, 2);
+  in_turn(views, kClasses, 2);
   EXPECT_EQ(views.begun(), before);
-  EXPECT_EQ(views.size(), 1000u);
+  EXPECT_EQ(views.size(), std::size_t{kClasses});
 }
 
 // A view for each pod that was pinned to its node cost more than its decision: each was new memory.

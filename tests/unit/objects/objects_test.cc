@@ -233,7 +233,7 @@ TEST_F(KeptObjects, TellOfAPlacedPodWhoseLabelsChangeOrThatIsDeleted) {
             (Texts{"Pod~label old default/p new default/p on a on a", "Pod~ old default/p new default/p on a on a"}));
   remove("pod", "p");
   EXPECT_EQ(take_heard(), (Texts{"Pod~ old default/p new default/p on a on a"}));
-  const auto shown = [this] { return gateway->scheduler().cache().find("a")->pods.at(0); };
+  const auto shown = [this] { return gateway->scheduler().cache().find("a")->pods[0]; };
   EXPECT_TRUE(shown()->metadata.deleting);
   EXPECT_EQ(shown()->metadata.labels.at("app"), "web");
   restart();
