@@ -340,7 +340,7 @@ void measure_start(const std::string& folder) {
   const Started& median = times[times.size() / 2];
   std::printf(
       "start with %d nodes and %d pods, %d of them waiting, from exec: %.0f ms, %.0f ms of CPU (minimum %.0f); %.0f ms "
-      "to open and read the file; %.0f MiB resident, peak %.0f\n",
+      "to open and read the file; %.1f MiB resident, peak %.1f\n",
       kStartNodes, kStartPods, kStartWaiting, median.wall_ms, median.cpu_ms, times[0].cpu_ms, median.open_ms,
       median.resident_mib, median.most_mib);
   std::printf("  limit: 300 ms\n");
