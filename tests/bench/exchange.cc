@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -129,7 +128,7 @@ class Run {
     for (int pod = kPods; pod < kPods + kLone; ++pod) {
       const auto began = std::chrono::steady_clock::now();
       apply(pod);
-      spin("a single pod", [&] { return answered() > static_cast<std::size_t>(pod) && is_bound(pod); });
+      spin("a single pod", [&] { return answered_ > static_cast<std::size_t>(pod) && is_bound(pod); });
       times.push_back(seconds_since(began) * 1000);
     }
     std::sort(times.begin(), times.end());
@@ -146,7 +145,7 @@ class Run {
       }
       const std::string name = "devices-" + std::to_string(at);
       auto link = std::make_unique<MqttTransport>(loop_, log_, link_options(port, name));
-      devices_.push_back(std::make_unique<Devices>(std::move(link), name, std::move(nodes)));
+      devices_.push_back(std::make_unique<Devices>(std::move(link), name, std::move(nodes), answered_));
       if (at % kConnectedAtOnce != 0 && at + 1 < layout.connections) continue;
       spin("the devices", [&] {
         return std::all_of(devices_.begin(), devices_.end(), [](const auto& each) { return each->is_up(); });
@@ -169,7 +168,7 @@ class Run {
       apply(pod);
       manifests += manifest(pod).size();
     }
-    spin("all pods to be bound", [&] { return answered() >= all && bound() >= all; });
+    spin("all pods to be bound", [&] { return answered_ >= all && bound() >= all; });
     binds_s_ += seconds_since(began);
     cpu_s_ += static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     commits_ += store_->commits() - commits;
@@ -190,10 +189,6 @@ class Run {
     message.payload = manifest(pod);
     message.retain = true;
     operator_link_.send(message);
-  }
-  std::size_t answered() const {
-    return std::accumulate(devices_.begin(), devices_.end(), std::size_t{0},
-                           [](std::size_t sum, const auto& each) { return sum + each->bound; });
   }
   bool is_bound(int pod) const {
     const auto found = gateway_->bindings().find(uid_of(pod));
@@ -234,6 +229,7 @@ class Run {
   Registry registry_ = in_tree_registry();
   GatewayOptions options_;
   MqttTransport operator_link_;
+  std::size_t answered_ = 0;
   std::vector<std::unique_ptr<Devices>> devices_;
   Pairs pairs_;
   std::unique_ptr<SqliteStore> store_;

@@ -17,8 +17,9 @@ namespace berth::bench {
 // Devices that share one connection to the broker.
 class Devices final : public Transport::Handler {
  public:
-  Devices(std::unique_ptr<MqttTransport> link, std::string name, std::vector<std::string> nodes)
-      : link_(std::move(link)), name_(std::move(name)), nodes_(std::move(nodes)) {
+  // `bound`: counts all devices' Bound answers; a resent Bind counts again. Outlives them.
+  Devices(std::unique_ptr<MqttTransport> link, std::string name, std::vector<std::string> nodes, std::size_t& bound)
+      : link_(std::move(link)), name_(std::move(name)), nodes_(std::move(nodes)), bound_(bound) {
     link_->set_handler(this);
     link_->start();
   }
@@ -34,7 +35,6 @@ class Devices final : public Transport::Handler {
     message.retain = retain;
     link_->send(message);
   }
-  std::size_t bound = 0;  // Bound answers so far; a resent Bind counts again
 
  private:
   void on_link(bool up) override {
@@ -55,7 +55,7 @@ class Devices final : public Transport::Handler {
     if (message.topic == bare_topic()) return publish("bare/answer", message.payload, false);
     const std::string node(topics_.split(message.topic)[1]);
     const std::vector<Answer> answers = ready_answers(node, message.payload, vias_);
-    for (const Answer& answer : answers) bound += answer.type == AnswerType::bound ? 1 : 0;
+    for (const Answer& answer : answers) bound_ += answer.type == AnswerType::bound ? 1 : 0;
     // As core/agent/answers.cc: those that are asked for again are of QoS 0, and so are the requests.
     for (const std::string& payload : encode_all(answers)) {
       publish(topics_.answers("gateway", node), payload, false, message.qos);
@@ -65,6 +65,7 @@ class Devices final : public Transport::Handler {
   std::unique_ptr<MqttTransport> link_;
   std::string name_;
   std::vector<std::string> nodes_;
+  std::size_t& bound_;
   Topics topics_{"default"};
   Vias vias_;
 };
