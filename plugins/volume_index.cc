@@ -45,7 +45,25 @@ bool VolumeIndex::Smaller::operator()(const Volume& a, const Volume& b) const {
   return a->metadata.name < b->metadata.name;
 }
 
+bool VolumeIndex::build(const Lister& volumes, const AssumedVolumes& assumed, std::size_t most) {
+  if (!changes_seen_) {
+    const ChangeLog* const changes = volumes.volume_changes();
+    if (changes == nullptr) return false;
+    changes_seen_ = changes->made();  // what happens from here on follow() will see
+    to_add_ = volumes.volumes_of_class(storage_class_);
+    by_name_.reserve(to_add_.size());
+    free_by_host_.reserve(to_add_.size());
+  }
+  for (; most > 0 && !to_add_.empty(); --most) {
+    const Volume volume = std::move(to_add_.back());
+    to_add_.pop_back();
+    replace(volume->metadata.name, volume, assumed);
+  }
+  return !to_add_.empty();
+}
+
 void VolumeIndex::follow(const Lister& volumes, const AssumedVolumes& assumed) {
+  build(volumes, assumed, static_cast<std::size_t>(-1));
   follow_volumes(volumes, assumed);
   if (assumptions_seen_ == assumed.changes().made()) return;
   std::vector<std::string> names;
@@ -86,8 +104,6 @@ void VolumeIndex::follow_volumes(const Lister& volumes, const AssumedVolumes& as
     for (const auto& [name, volume] : before) {
       if (!names_after.contains(name)) replace(name, nullptr, assumed);
     }
-    by_name_.reserve(after.size());
-    free_by_host_.reserve(after.size());
     for (const Volume& volume : after) replace(volume->metadata.name, volume, assumed);
   }
   if (changes != nullptr) changes_seen_ = changes->made();

@@ -25,7 +25,9 @@ class VolumeIndex {
  public:
   explicit VolumeIndex(std::string storage_class) : storage_class_(std::move(storage_class)) {}
 
-  // Updates the index; must always be called with the same arguments.
+  // Does a part of what the first follow() would do, for so many volumes. False: nothing was left to do in parts.
+  bool build(const Lister& volumes, const AssumedVolumes& assumed, std::size_t most);
+  // Updates the index; must always be called with the same arguments, as build().
   void follow(const Lister& volumes, const AssumedVolumes& assumed);
 
   // The volume reserved for this claim (by claimRef, or assumed for it) that matches it; null: none.
@@ -83,6 +85,7 @@ class VolumeIndex {
 
   std::string storage_class_;
   std::optional<std::uint64_t> changes_seen_;  // of the lister
+  std::vector<Volume> to_add_;                 // of those that were there then
   std::optional<std::uint64_t> assumptions_seen_;
   std::unordered_map<std::string, Volume> by_name_;
   std::unordered_map<std::string, MadeVolumes> made_;  // by node

@@ -203,14 +203,29 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
   return {};
 }
 
-const std::shared_ptr<VolumeIndex>& VolumeBinding::index_of(const std::string& storage_class) {
+const std::shared_ptr<VolumeIndex>& VolumeBinding::find_or_make_index(const std::string& storage_class) {
   std::shared_ptr<VolumeIndex>& index = indexes_[storage_class];
   if (index == nullptr) {
     index = std::make_shared<VolumeIndex>(storage_class);
     std::erase_if(indexes_, [&](const auto& each) { return handle_.lister().storage_class(each.first) == nullptr; });
   }
+  return index;
+}
+
+const std::shared_ptr<VolumeIndex>& VolumeBinding::index_of(const std::string& storage_class) {
+  const std::shared_ptr<VolumeIndex>& index = find_or_make_index(storage_class);
   index->follow(handle_.lister(), *assumed_);
   return index;
+}
+
+bool VolumeBinding::prepare(const Pod& pod, std::size_t most) {
+  const Lister& lister = handle_.lister();
+  const auto claims = claims_used(pod);
+  return std::any_of(claims.begin(), claims.end(), [&](const ClaimUse& use) {
+    const Claim claim = lister.claim(claim_key(pod, use));
+    if (claim == nullptr || is_bound(*claim) || lister.storage_class(class_of(*claim)) == nullptr) return false;
+    return find_or_make_index(class_of(*claim))->build(lister, *assumed_, most);
+  });
 }
 
 std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {

@@ -59,6 +59,7 @@ class VolumeBinding final : public PreFilterPlugin,
   // Only for pods whose claims all have, or need, an existing volume or one that a device makes.
   std::optional<std::string> equivalence_key(const Pod& pod) override;
   bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) override;
+  bool prepare(const Pod& pod, std::size_t most) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void unreserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void restore(CycleState&, const Pod&, const std::string&, const std::vector<BoundVolume>& bound_volumes) override;
@@ -69,6 +70,7 @@ class VolumeBinding final : public PreFilterPlugin,
  private:
   // `storage_class` must exist. Drops the indexes of deleted classes.
   const std::shared_ptr<VolumeIndex>& index_of(const std::string& storage_class);
+  const std::shared_ptr<VolumeIndex>& find_or_make_index(const std::string& storage_class);
   Status provision(const std::vector<std::string>& claims, const std::string& node, std::optional<Millis>& asked_at,
                    PlacementRequest& request) const;
   Status await_provisioned(const std::vector<std::string>& claims, const Node& node, std::optional<Millis>& asked_at,

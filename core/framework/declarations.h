@@ -180,6 +180,9 @@ class TrackingPlugin {
   // notes for the points after it is not read from it. Appends the indices in nodes() of nodes whose Filter result may
   // have changed since the last call or, the first time, since PreFilter. False: any may have.
   virtual bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) = 0;
+  // Does a part of what the first equivalence_key() would do about all objects at once, for so many of them. False:
+  // nothing was left to do that takes long.
+  virtual bool prepare(const Pod& /*pod*/, std::size_t /*most*/) { return false; }
 };
 
 }  // namespace berth

@@ -1,8 +1,18 @@
 #include "core/scheduler/preparation.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth {
+
+// What plugins keep of objects that the pod may need.
+bool Preparation::prepare_objects(const Framework& framework, const Pod& pod) {
+  if (pod.volumes.empty()) return false;
+  const auto& filters = framework.filters();
+  return std::any_of(filters.begin(), filters.end(), [&pod](const auto& entry) {
+    return entry.tracking != nullptr && entry.tracking->prepare(pod, kObjectsInPart);
+  });
+}
 
 // What the evaluator keeps of nodes for pods like this one. Few nodes take no longer than a part.
 bool Preparation::prepare_view(NodeEvaluator& evaluator, const NodeQuery& query) {
@@ -23,6 +33,7 @@ bool Preparation::prepare(NodeEvaluator& evaluator, const Framework& framework, 
   if (!preparing_) preparing_ = cache_.structure();
   if (*preparing_ != cache_.structure()) return false;
   if (cache_.prepare(snapshot_, needs, kNodesInPart)) return true;
+  if (prepare_objects(framework, pod)) return true;
   CycleState unused;
   return prepare_view(evaluator, {framework, unused, pod, snapshot_, search});
 }

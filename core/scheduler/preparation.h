@@ -30,7 +30,9 @@ class Preparation {
 
  private:
   static constexpr std::size_t kNodesInPart = 8192;  // a few milliseconds, but for the order and the amounts of all
-  static constexpr unsigned kAlike = 64;             // pods of one shape in turn, for which it is not looked again
+  static constexpr std::size_t kObjectsInPart = 4096;
+  static constexpr unsigned kAlike = 64;  // pods of one shape in turn, for which it is not looked again
+  static bool prepare_objects(const Framework& framework, const Pod& pod);
   bool prepare_view(NodeEvaluator& evaluator, const NodeQuery& query);
 
   Cache& cache_;

@@ -192,6 +192,22 @@ TEST_F(PoolViewsTest, RoomThatIsPromisedAndTakenBackIsSeenWithoutAnyChangeOfTheN
   EXPECT_EQ(views.size(), 1u) << "the claims differ in nothing but their names";
 }
 
+TEST_F(PoolViewsTest, VolumesAreLookedAtInPartsBeforeAPodThatMayGetOne) {
+  for (const char* name : {"v1", "v2", "v3"}) {
+    PersistentVolume made;
+    made.metadata.name = name;
+    made.storage_class_name = "made";
+    handle.objects.put(std::move(made));
+  }
+  const auto& filters = framework->filters();
+  const auto tracking = std::find_if(filters.begin(), filters.end(), [](const auto& each) { return each.tracking; });
+  ASSERT_NE(tracking, filters.end());
+  const Pod pod = pod_with_claim(1);
+  EXPECT_TRUE(tracking->tracking->prepare(pod, 2));
+  EXPECT_FALSE(tracking->tracking->prepare(pod, 2));
+  EXPECT_FALSE(tracking->tracking->prepare(make_pod("without"), 2));
+}
+
 TEST_F(PoolViewsTest, AVolumeThatADeviceMadeTakesRoomUntilItIsGone) {
   const Pod pod = pod_with_claim(1);
   ASSERT_TRUE(fits(pod));

@@ -139,6 +139,29 @@ TEST_F(VolumeIndexTest, EqualsAFreshIndexAfterEveryChange) {
 
 TEST_F(VolumeIndexTest, FindsChangesWithoutALog) { run_changes(2, 1000); }
 
+TEST_F(VolumeIndexTest, BuiltInPartsIsTheSameWhateverHappensInBetween) {
+  lister.is_logged = true;
+  Random random(5);
+  for (int time = 0; time < rounds(300); ++time) {
+    for (int changes = 0; changes < 40; ++changes) change(random);
+    VolumeIndex index("local");
+    int parts = 1;
+    while (index.build(lister, assumed, 1 + random.below(3))) {
+      ++parts;
+      for (std::uint64_t changes = random.below(3); changes > 0; --changes) change(random);
+      if (random.chance(1, 16)) break;
+    }
+    ASSERT_GE(parts, 2);
+    index.follow(lister, assumed);
+    VolumeIndex fresh("local");
+    fresh.follow(lister, assumed);
+    ASSERT_EQ(answers(index), answers(fresh)) << "time " << time;
+    for (int each = 0; each < kClaims; ++each) {
+      ASSERT_EQ(index.reserved_for(claim(each)), fresh.reserved_for(claim(each))) << "time " << time;
+    }
+  }
+}
+
 TEST_F(VolumeIndexTest, LooksAtNoVolumesButThoseThatChanged) {
   lister.is_logged = true;
   VolumeIndex index("local");
@@ -158,7 +181,7 @@ TEST_F(VolumeIndexTest, ReportsTheChangedHostsToAReaderOfEveryChange) {
   VolumeIndex index("local");
   lister.is_logged = true;
   std::uint64_t seen = 0;
-  for (int change = 0; change < 3000; ++change) {
+  for (int change = 0; change < 3 * 4096; ++change) {
     PersistentVolume volume;
     volume.metadata.name = "v";
     volume.storage_class_name = "local";
