@@ -251,6 +251,7 @@ std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {
     } else {
       append(key += '@', claim->metadata.key());
       append(key, *node);
+      append(key, *claim);
     }
   }
   sort_by_size(delayed);
@@ -260,6 +261,7 @@ std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {
       append(key, *claim);
     } else {
       append(key += '~', reserved->metadata.name);
+      append(key, *claim);
     }
   }
   return key;

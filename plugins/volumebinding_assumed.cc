@@ -1,5 +1,6 @@
 #include "plugins/volumebinding_assumed.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plugins/volume_claims.h"
@@ -59,33 +60,31 @@ void AssumedVolumes::drop(const Text& pod_uid) {
   }
 }
 
-// Of many, not for each pod: an assumption that the objects show says nothing else than they do.
+// Of very many some at a time: in turn, each is looked at before long.
 void AssumedVolumes::prune(const Lister& volumes) {
-  constexpr std::size_t kFew = 8;
-  if (prunings_left_ > 0) {
-    --prunings_left_;
-    return;
-  }
-  prunings_left_ = size() / kFew;
   const auto is_shown = [&volumes](const std::string& key) {
     const auto claim = volumes.claim(key);
     return claim != nullptr && is_bound(*claim);
   };
-  for (auto each = claims_.assumptions.begin(); each != claims_.assumptions.end();) {
-    if (!is_shown(each->second.to)) {
-      ++each;
+  claims_.prune([&](const auto& each) { return is_shown(each.second.to); },
+                [this](const auto& ended) { changes_.note(ended.first); });
+  nodes_.prune([&](const auto& each) { return is_shown(each.first); },
+               [this](const auto& ended) { node_changes_.note(ended.second.to); });
+}
+
+template <class Ends, class Note>
+void AssumedVolumes::Both::prune(Ends ends, Note note) {
+  constexpr std::size_t kAtOnce = 64;
+  auto next = assumptions.upper_bound(pruned_to);
+  for (std::size_t left = std::min(kAtOnce, assumptions.size()); left > 0; --left) {
+    if (next == assumptions.end()) next = assumptions.begin();
+    pruned_to = next->first;
+    if (!ends(*next)) {
+      ++next;
       continue;
     }
-    changes_.note(each->first);
-    each = claims_.erase(each);
-  }
-  for (auto each = nodes_.assumptions.begin(); each != nodes_.assumptions.end();) {
-    if (!is_shown(each->first)) {
-      ++each;
-      continue;
-    }
-    node_changes_.note(each->second.to);
-    each = nodes_.erase(each);
+    note(*next);
+    next = erase(next);
   }
 }
 

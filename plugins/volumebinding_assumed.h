@@ -65,6 +65,10 @@ class AssumedVolumes {
     std::map<std::string, std::set<std::string>> by_target;
     bool add(const std::string& what, const std::string& to, const Text& pod_uid);
     Assumptions::iterator erase(Assumptions::iterator assumption);
+    // Ends those of the next ones that are to end.
+    template <class Ends, class Note>
+    void prune(Ends ends, Note note);
+    std::string pruned_to;  // what was looked at last
   };
 
   Both claims_;  // by volume
@@ -75,7 +79,6 @@ class AssumedVolumes {
   std::map<Text, OfPod> by_pod_;
   ChangeLog changes_;
   ChangeLog node_changes_{kNodesKept};
-  std::size_t prunings_left_ = 0;  // that prune() leaves out
 };
 
 }  // namespace berth

@@ -58,14 +58,18 @@ Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& 
   }
   const std::vector<Claim> unmatched = match_delayed(volumes, node, decision);
   to_provision.insert(to_provision.end(), unmatched.begin(), unmatched.end());
-  std::map<std::string, Quantity> taken;  // by class, of the claims before
+  std::map<std::string, Quantity> taken;                // by class, of the claims before
+  std::size_t selected_left = volumes.selected.size();  // they come first
   for (const Claim& claim : to_provision) {
+    const bool is_selected = selected_left > 0;
+    selected_left -= is_selected ? 1 : 0;
     Quantity& before = taken[class_of(*claim)];
-    const Result<Provisioning> provisioning = can_provision(lister, volumes.pools, before, *claim, node);
+    const Result<Provisioning> provisioning = can_provision(lister, volumes.pools, before, *claim, node, is_selected);
     if (!provisioning) return provisioning.error();
     if (*provisioning == Provisioning::impossible) return kNoMatch;
     if (*provisioning == Provisioning::no_space) return kNoSpace;
-    before = before + claim->request;
+    const bool is_counted = is_selected && volumes.pools.is_promised(node, *claim);
+    if (!is_counted) before = before + claim->request;
     decision.provision.push_back(claim->metadata.key());
   }
   return static_cast<const char*>(nullptr);

@@ -28,7 +28,8 @@ void PoolUse::add(const std::string& storage_class, std::shared_ptr<VolumeIndex>
   assumed_seen_ = assumed.node_changes().made();
 }
 
-bool PoolUse::has_room(const Node& node, const PersistentVolumeClaim& claim, const Quantity& more) const {
+bool PoolUse::has_room(const Node& node, const PersistentVolumeClaim& claim, const Quantity& more,
+                       bool is_selected) const {
   const std::string storage_class = class_of(claim);
   const std::string& name = node.metadata.name;
   const VolumePool* pool = pool_of(node, storage_class);
@@ -44,10 +45,16 @@ bool PoolUse::has_room(const Node& node, const PersistentVolumeClaim& claim, con
     const bool is_made = made != nullptr && std::any_of(made->begin(), made->end(),
                                                         [&key](const auto& each) { return each.second.claim == key; });
     if (!is_made) taken = taken + what.size;
-    is_counted = is_counted || key == claim.metadata.key();
+    is_counted = is_counted || (is_selected && key == claim.metadata.key());
   });
   if (!is_counted) taken = taken + claim.request;
   return taken <= pool->capacity;
+}
+
+bool PoolUse::is_promised(const Node& node, const PersistentVolumeClaim& claim) const {
+  if (assumed_ == nullptr) return false;
+  const std::string* const promised = assumed_->node_of(claim.metadata.key());
+  return promised != nullptr && *promised == node.metadata.name;
 }
 
 bool PoolUse::changed(const Lister& lister, std::vector<std::string>& nodes) {

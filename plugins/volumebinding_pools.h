@@ -28,8 +28,11 @@ class PoolUse {
  public:
   // `volumes`: those of the class, up to date for as long as has_room() is asked. Both outlive it.
   void add(const std::string& storage_class, std::shared_ptr<VolumeIndex> volumes, const AssumedVolumes& assumed);
-  // Whether the node has room for the claim, whose class was added, beside `more` bytes of the same pod.
-  bool has_room(const Node& node, const PersistentVolumeClaim& claim, const Quantity& more) const;
+  // Whether the node has room for the claim, whose class was added, beside `more` bytes of the same pod. `is_selected`:
+  // a promise to the node may be the claim's own; the claim of a whole class is that of one of its pods.
+  bool has_room(const Node& node, const PersistentVolumeClaim& claim, const Quantity& more, bool is_selected) const;
+  // Whether the claim is promised to the node, and so counted there already.
+  bool is_promised(const Node& node, const PersistentVolumeClaim& claim) const;
   // Appends the names of nodes where that may have changed since the last call or, the first time, since add(). False:
   // it may have on any.
   bool changed(const Lister& lister, std::vector<std::string>& nodes);

@@ -43,7 +43,7 @@ bool is_made_by_devices(const Lister& lister, const std::string& storage_class) 
 }
 
 Result<Provisioning> can_provision(const Lister& lister, const PoolUse& pools, const Quantity& more,
-                                   const PersistentVolumeClaim& claim, const Node& node) {
+                                   const PersistentVolumeClaim& claim, const Node& node, bool is_selected) {
   const std::string name = class_of(claim);
   if (name.empty()) return Status::error("no class for claim \"" + claim.metadata.key() + "\"");
   const auto storage_class = lister.storage_class(name);
@@ -53,7 +53,7 @@ Result<Provisioning> can_provision(const Lister& lister, const PoolUse& pools, c
   if (!has_one || !is_allowed(*storage_class, node)) return Provisioning::impossible;
   if (provisioner == StorageClass::kLocalProvisioner) {
     if (!is_directory(claim)) return Provisioning::impossible;
-    return pools.has_room(node, claim, more) ? Provisioning::possible : Provisioning::no_space;
+    return pools.has_room(node, claim, more, is_selected) ? Provisioning::possible : Provisioning::no_space;
   }
   return has_space(lister, *storage_class, claim, node) ? Provisioning::possible : Provisioning::no_space;
 }

@@ -14,9 +14,9 @@ enum class Provisioning {
              // has no room
 };
 // Error: the class no longer exists. `pools` knows the claim's class; `more`: bytes that the pod's other claims
-// take in it.
+// take in it; `is_selected`: for this node.
 Result<Provisioning> can_provision(const Lister& lister, const PoolUse& pools, const Quantity& more,
-                                   const PersistentVolumeClaim& claim, const Node& node);
+                                   const PersistentVolumeClaim& claim, const Node& node, bool is_selected);
 // The class is provisioned by the devices.
 bool is_made_by_devices(const Lister& lister, const std::string& storage_class);
 

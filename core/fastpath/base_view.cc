@@ -222,9 +222,7 @@ bool BaseView::begin_judging(const Snapshot& snapshot) {
   judged_ = 0;
   asks_nodes_ = false;
   ranks_.reset(snapshot.nodes().size());
-  if (!tells_why_) return true;
-  rejected_.reset(snapshot.nodes().size());
-  told_ = snapshot.nodes().size();  // each with its judgement
+  tells_why_ = false;  // until it is asked for: for all nodes at once that takes least
   return true;
 }
 

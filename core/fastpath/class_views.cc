@@ -109,12 +109,14 @@ void ClassViews::keep_few_newcomers() {
 // Drops views: of a few that come next, and the newest, that which is asked for most seldom. Classes that come by in
 // turn have the same counts; then the newest goes, and the others still serve when their turn comes (TinyLFU; Einziger,
 // Friedman, Manes, ACM TOS 13 (4), 2017).
-void ClassViews::keep_within_bounds() {
+void ClassViews::keep_within_bounds(const Kept* needed) {
   constexpr std::size_t kSample = 8;
   while (kept_bytes() > most_bytes_ && views_.size() > 1) {
     std::size_t worst = views_.size() - 1;
+    if (views_[worst].get() == needed) --worst;
     for (std::size_t i = 0; i < std::min(kSample, views_.size()); ++i) {
       hand_ = (hand_ + 1) % views_.size();
+      if (views_[hand_].get() == needed) continue;
       const std::uint8_t count = counts_.of(views_[hand_]->hash);
       const std::uint8_t least = counts_.of(views_[worst]->hash);
       if (count < least) worst = hand_;
@@ -125,7 +127,7 @@ void ClassViews::keep_within_bounds() {
 
 void ClassViews::keep_at_most(std::size_t bytes) {
   most_bytes_ = bytes;
-  keep_within_bounds();
+  keep_within_bounds(nullptr);
 }
 
 void ClassViews::note_bytes(Kept& kept) {
@@ -136,8 +138,8 @@ void ClassViews::note_bytes(Kept& kept) {
 bool ClassViews::prepare(const NodeQuery& query, std::size_t most) {
   if (!why_unsuited(query).empty()) return false;
   keep_few_newcomers();
-  keep_within_bounds();
   Kept& kept = find_or_make(class_of(query), false);
+  keep_within_bounds(&kept);
   if (kept.view->is_prepared(query.snapshot)) return false;
   const bool more = kept.view->prepare(query.snapshot, query.pod, most);
   note_bytes(kept);
@@ -147,9 +149,9 @@ bool ClassViews::prepare(const NodeQuery& query, std::size_t most) {
 Evaluation ClassViews::evaluate(const NodeQuery& query) {
   if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
   keep_few_newcomers();  // not when a view was made: a rejection refers to it until the next pod
-  keep_within_bounds();
   const ClassOf of_pod = class_of(query);
   Kept* const kept = &find_or_make(of_pod, true);
+  keep_within_bounds(kept);
   if (const std::string_view why = kept->view->follow(query.snapshot, query.pod); !why.empty()) {
     if (views_.back().get() == kept) drop(views_.size() - 1);  // most often it was just made, and could not begin
     return Evaluation::decline(why);

@@ -69,7 +69,7 @@ class ClassViews final : public NodeEvaluator {
   Kept& find_or_make(const ClassOf& of_pod, bool counts);  // whether as one more time that the class is asked for
   Kept& make(const ClassOf& of_pod, std::size_t hash);
   void keep_few_newcomers();
-  void keep_within_bounds();
+  void keep_within_bounds(const Kept* needed);  // which stays; null: none
   void note_bytes(Kept& kept);
   void drop(std::size_t place);
 

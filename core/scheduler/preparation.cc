@@ -17,12 +17,16 @@ bool Preparation::prepare_objects(const Framework& framework, const Pod& pod) {
 // What the evaluator keeps of nodes for pods like this one. Few nodes take no longer than a part.
 bool Preparation::prepare_view(NodeEvaluator& evaluator, const NodeQuery& query) {
   if (snapshot_.nodes().size() <= kNodesInPart) return false;
-  if (alike_left_ > 0 && query.pod.shape == shape_) {
+  if (alike_left_ > 0 && query.pod.volumes.empty() && query.pod.shape == shape_) {
     --alike_left_;
     return false;
   }
-  cache_.update_snapshot(snapshot_);
-  if (evaluator.prepare(query, kNodesInPart)) return true;
+  // Of the snapshot as it is: only a decision takes what has changed, as that is seen from one to the next.
+  const std::size_t most = 4 * (snapshot_.nodes().size() / kNodesInPart + 2);
+  if (parts_ < most && evaluator.prepare(query, kNodesInPart)) {
+    ++parts_;
+    return true;
+  }
   shape_ = query.pod.shape;
   alike_left_ = shape_.empty() ? 0 : kAlike;
   return false;

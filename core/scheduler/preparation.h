@@ -26,7 +26,10 @@ class Preparation {
   // done again.
   bool prepare_ahead(const Snapshot::Needs& needs);
   // A pod is decided on now.
-  void end() { preparing_.reset(); }
+  void end() {
+    preparing_.reset();
+    parts_ = 0;
+  }
 
  private:
   static constexpr std::size_t kNodesInPart = 8192;  // a few milliseconds, but for the order and the amounts of all
@@ -39,6 +42,7 @@ class Preparation {
   Snapshot& snapshot_;
   std::int64_t structure_seen_ = 0;        // Cache::structure() at the last prepare_ahead()
   std::optional<std::int64_t> preparing_;  // the same at the first prepare() since the last decision
+  std::size_t parts_ = 0;                  // of views, since the last decision: one may begin again and again
   Text shape_;                             // of the pod that nothing was left to do for, and how many more like it
   unsigned alike_left_ = 0;
 };
