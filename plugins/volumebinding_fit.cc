@@ -9,9 +9,6 @@
 
 namespace berth {
 
-using Claim = VolumeBindingState::Claim;
-using Volume = VolumeBindingState::Volume;
-
 BoundVolume bound_volume(const PersistentVolumeClaim& claim, const PersistentVolume& volume) {
   return {claim.metadata.key(), volume.metadata.name, volume.local_path};
 }
@@ -27,11 +24,12 @@ const char* bound_fit(const VolumeBindingState& volumes, const Node& node) {
 namespace {
 
 // Chooses a volume on the node for each claim if there is one; returns the claims without a volume.
-std::vector<Claim> match_delayed(const VolumeBindingState& volumes, const Node& node, PodVolumes& decision) {
+std::vector<VolumeBindingState::Claim> match_delayed(const VolumeBindingState& volumes, const Node& node,
+                                                     PodVolumes& decision) {
   std::set<std::string> taken;
-  std::vector<Claim> unmatched;
+  std::vector<VolumeBindingState::Claim> unmatched;
   for (const VolumeBindingState::DelayedClaim& delayed : volumes.delayed) {
-    Volume volume = delayed.reserved;
+    VolumeBindingState::Volume volume = delayed.reserved;
     if (volume == nullptr) {
       volume = delayed.candidates->smallest_for(*delayed.claim, node, taken);
     } else if (!reaches(*volume, node)) {
@@ -51,16 +49,16 @@ std::vector<Claim> match_delayed(const VolumeBindingState& volumes, const Node& 
 
 Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& volumes, const Node& node,
                                 PodVolumes& decision) {
-  std::vector<Claim> to_provision;
+  std::vector<VolumeBindingState::Claim> to_provision;
   for (const VolumeBindingState::SelectedClaim& selected : volumes.selected) {
     if (selected.node != node.metadata.name) return kNoMatch;
     to_provision.push_back(selected.claim);
   }
-  const std::vector<Claim> unmatched = match_delayed(volumes, node, decision);
+  const std::vector<VolumeBindingState::Claim> unmatched = match_delayed(volumes, node, decision);
   to_provision.insert(to_provision.end(), unmatched.begin(), unmatched.end());
   std::map<std::string, Quantity> taken;                // by class, of the claims before
   std::size_t selected_left = volumes.selected.size();  // they come first
-  for (const Claim& claim : to_provision) {
+  for (const VolumeBindingState::Claim& claim : to_provision) {
     const bool is_selected = selected_left > 0;
     selected_left -= is_selected ? 1 : 0;
     Quantity& before = taken[class_of(*claim)];
