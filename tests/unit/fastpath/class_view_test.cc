@@ -29,7 +29,6 @@ TEST_F(ClassViewTest, DecidesAsThePluginsOverAThousandChangesOfASmallFleet) {
   play(1, 40, 1000);
   EXPECT_GT(from_view, rounds(100));
   EXPECT_GT(volumes_chosen, rounds(5));
-  EXPECT_GT(unfinished, 0);
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {
@@ -42,6 +41,7 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereDevicesMakeVolumes) {
   only_volumes = makes_volumes = true;
   for (int i = 0; i < kClaims; ++i) claim(i, false);
   play(16, 12, 2000);
+  EXPECT_GT(unfinished, rounds(100));
   EXPECT_GT(volumes_made, rounds(50));
   EXPECT_GT(from_view, rounds(30));
 }
