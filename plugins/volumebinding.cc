@@ -241,7 +241,8 @@ std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {
       continue;
     }
     if (!waits_for_consumer(lister, *claim)) return std::nullopt;
-    const std::string& provisioner = lister.storage_class(class_of(*claim))->provisioner;
+    const std::shared_ptr<const StorageClass> storage_class = lister.storage_class(class_of(*claim));
+    const std::string& provisioner = storage_class->provisioner;
     if (provisioner != StorageClass::kNoProvisioner && provisioner != StorageClass::kLocalProvisioner) {
       return std::nullopt;
     }
