@@ -66,8 +66,8 @@ Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& 
                                 PodVolumes& decision);
 
 // The same for many nodes by the columns of labels: sets reasons[row] to 0 where a node fits, to another number where
-// it does not; nodes of one number do not fit for the same reasons. False, and nothing set: it has to be asked about
-// each, as where devices provision, or free volumes are on many nodes.
+// it does not; nodes of one number do not fit for the same reasons. False, and `reasons` say nothing: it has to be
+// asked about each, as where devices provision, or free volumes are on many nodes.
 bool number_misfits(const Lister& lister, const VolumeBindingState& volumes, const Snapshot& snapshot, const Rows& rows,
                     std::uint8_t* reasons);
 

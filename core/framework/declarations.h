@@ -83,7 +83,7 @@ class BatchFilterPlugin {
   virtual bool filter_rows(CycleState& state, const Pod& pod, const Snapshot& snapshot, const Rows& rows,
                            std::uint8_t* rejects) = 0;
   // Where filter_rows() can: sets reasons[row] to a number of why filter() rejects the node, 0 where it does not. For
-  // nodes of one number it returns equal statuses. False, and nothing set, when it cannot.
+  // nodes of one number it returns equal statuses. False, and `reasons` say nothing, when it cannot.
   virtual bool number_reasons(const CycleState& /*state*/, const Snapshot& /*snapshot*/, const Rows& /*rows*/,
                               std::uint8_t* /*reasons*/) {
     return false;

@@ -47,6 +47,15 @@ class BothWays : public ::testing::Test, protected RandomFleet {
     framework = std::move(*made);
   }
 
+  static Pod pod_with_claim(int number) {
+    Pod pod = make_pod("p" + std::to_string(number), resources({{"cpu", "1m"}}));
+    PodVolume data;
+    data.name = "data";
+    data.claim_name = "claim-" + std::to_string(number);
+    pod.volumes.edit().push_back(data);
+    return pod;
+  }
+
   // Unbound it gets a local volume of some node, bound it has one.
   void claim(int number, bool bound) {
     PersistentVolumeClaim made;

@@ -132,11 +132,7 @@ TEST_F(ClassViewsTest, APodWithABoundClaimOfItsOwnLeavesItsMemoryToTheNextToo) {
     made.node_affinity = NodeSelector{
         {{{{"kubernetes.io/hostname", Requirement::Operator::in, {"node-" + std::to_string(i % 10)}}}, {}}}};
     handle.objects.put(std::move(made));
-    Pod pod = make_pod("p" + name, resources({{"cpu", "1m"}}));
-    PodVolume data;
-    data.name = "data";
-    data.claim_name = "claim-" + name;
-    pod.volumes.edit().push_back(data);
+    const Pod pod = pod_with_claim(static_cast<int>(i));
     NodeSearch search{&handle.nominator_of_test, {}, 0, &drawing};
     CycleState state;
     const ScheduleResult result = schedule_pod(*framework, state, pod, handle.snapshot_of_test, search, &views);
@@ -149,14 +145,6 @@ TEST_F(ClassViewsTest, APodWithABoundClaimOfItsOwnLeavesItsMemoryToTheNextToo) {
 
 class PoolViewsTest : public BothWays {
  protected:
-  static Pod pod_with_claim(int number) {
-    Pod pod = make_pod("p" + std::to_string(number), resources({{"cpu", "1m"}}));
-    PodVolume data;
-    data.name = "data";
-    data.claim_name = "claim-" + std::to_string(number);
-    pod.volumes.edit().push_back(data);
-    return pod;
-  }
   void SetUp() override {
     BothWays::SetUp();
     makes_volumes = true;

@@ -14,14 +14,6 @@ namespace {
 
 class PreparedViewsTest : public BothWays {
  protected:
-  static Pod pod_with_claim(int number) {
-    Pod pod = make_pod("p" + std::to_string(number), resources({{"cpu", "1m"}}));
-    PodVolume data;
-    data.name = "data";
-    data.claim_name = "claim-" + std::to_string(number);
-    pod.volumes.edit().push_back(data);
-    return pod;
-  }
   void SetUp() override {
     BothWays::SetUp();
     makes_volumes = true;
@@ -40,6 +32,17 @@ class PreparedViewsTest : public BothWays {
   bool fits(const Pod& pod, NodeEvaluator* by) {
     CycleState state;
     return run(pod, state, by).status.is_success();
+  }
+  // The first claim is deleted and made again under its name.
+  void expect_to_fit_once_smaller() {
+    PersistentVolumeClaim& mine = handle.objects.disks.claims.at("default/claim-1");
+    const Pod pod = pod_with_claim(1);
+    mine.request = quantity("2Gi");
+    EXPECT_FALSE(fits(pod, &views));
+    EXPECT_FALSE(fits(pod, nullptr));
+    mine.request = quantity("1Gi");
+    EXPECT_TRUE(fits(pod, nullptr));
+    EXPECT_TRUE(fits(pod, &views));
   }
   ClassViews views{kSchedulingCacheBytes};
 };
@@ -81,29 +84,13 @@ TEST_F(PreparedViewsTest, APromiseToTheFirstPodOfAClassTakesRoomFromTheOthers) {
 // A claim with a selected node is deleted and made again, smaller.
 TEST_F(PreparedViewsTest, AClaimWithASelectedNodeIsAnotherOnceItIsMadeAgainSmaller) {
   node_with_pool("node-0", "1Gi");
-  const auto put = [&](const char* size) {
-    PersistentVolumeClaim made = handle.objects.disks.claims.at("default/claim-1");
-    made.request = quantity(size);
-    made.metadata.annotations[std::string(kSelectedNode)] = "node-0";
-    handle.objects.disks.claims["default/claim-1"] = made;
-  };
-  put("2Gi");
-  const Pod pod = pod_with_claim(1);
-  EXPECT_FALSE(fits(pod, &views));
-  EXPECT_FALSE(fits(pod, nullptr));
-  put("1Gi");
-  EXPECT_TRUE(fits(pod, nullptr));
-  EXPECT_TRUE(fits(pod, &views));
+  handle.objects.disks.claims.at("default/claim-1").metadata.annotations[std::string(kSelectedNode)] = "node-0";
+  expect_to_fit_once_smaller();
 }
 
 // A claim with a reserved volume on a node that is gone, of a class that devices make.
 TEST_F(PreparedViewsTest, AClaimWithAReservedVolumeElsewhereIsAnotherOnceItIsMadeAgainSmaller) {
   node_with_pool("node-0", "1Gi");
-  const auto put = [&](const char* size) {
-    PersistentVolumeClaim made = handle.objects.disks.claims.at("default/claim-1");
-    made.request = quantity(size);
-    handle.objects.disks.claims["default/claim-1"] = made;
-  };
   PersistentVolume there;
   there.metadata.name = "v";
   there.storage_class_name = "made";
@@ -113,13 +100,7 @@ TEST_F(PreparedViewsTest, AClaimWithAReservedVolumeElsewhereIsAnotherOnceItIsMad
   term.match_expressions.push_back({"kubernetes.io/hostname", Requirement::Operator::in, {"elsewhere"}});
   there.node_affinity = NodeSelector{{term}};
   handle.objects.put(std::move(there));
-  put("2Gi");
-  const Pod pod = pod_with_claim(1);
-  EXPECT_FALSE(fits(pod, &views));
-  EXPECT_FALSE(fits(pod, nullptr));
-  put("1Gi");
-  EXPECT_TRUE(fits(pod, nullptr));
-  EXPECT_TRUE(fits(pod, &views));
+  expect_to_fit_once_smaller();
 }
 
 // The same of what the gateway calls, and with a volume that changes between any two parts.
