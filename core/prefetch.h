@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace berth {
 
@@ -31,6 +32,17 @@ inline void prefetch(const T& object) {
   const char* const first = reinterpret_cast<const char*>(&object);
   for (std::size_t at = 0; at < sizeof(T); at += kLineBytes) prefetch_line(first + at);
   prefetch_line(first + sizeof(T) - 1);
+}
+
+// Those of the elements that have one of the indices. Where these are in most lines, each line is asked for once.
+template <class T, class Index>
+void prefetch_some(std::span<const T> elements, std::span<const Index> indices) {
+  constexpr std::size_t kInLine = kLineBytes / sizeof(T);
+  if (indices.size() < elements.size() / kInLine) {
+    for (const Index index : indices) prefetch_line(&elements[index]);
+  } else {
+    for (std::size_t at = 0; at < elements.size(); at += kInLine) prefetch_line(&elements[at]);
+  }
 }
 
 }  // namespace berth

@@ -35,6 +35,7 @@ DatabaseResult<void> Space::measure() {
     if (*row) counts[i] = queries[i]->integer(0);
     queries[i]->rewind();
   }
+  disk_was_roomy_ = false;
   file_pages_ = static_cast<std::uint64_t>(counts[0]);
   used_pages_ = static_cast<std::uint64_t>(counts[0] - counts[1]);
   return {};
@@ -50,7 +51,12 @@ bool Space::has(std::uint64_t bytes) const {
 // reserve frees. Nobody else can take free pages inside the database file.
 bool Space::has_disk() const {
   const std::uint64_t own = std::min((file_pages_ - used_pages_) * page_bytes_, options_.reserve_bytes);
-  return reserve_held_ && free_disk_bytes(path_) >= options_.reserve_bytes - own;
+  const std::uint64_t needed = options_.reserve_bytes - own;
+  if (!reserve_held_) return false;
+  if (disk_was_roomy_) return true;
+  const std::uint64_t free = free_disk_bytes(path_);
+  disk_was_roomy_ = free >= needed + kRoomyBytes;
+  return free >= needed;
 }
 
 Status Space::check(std::uint64_t bytes) {
@@ -77,6 +83,7 @@ void Space::hold_reserve() {
 void Space::release_reserve() {
   if (reserve_used_) return;
   reserve_used_ = true;
+  disk_was_roomy_ = false;
   log_.write(Level::error, "store is full, using its reserve", {{"store", path_}});
   reserve_held_ = false;
   remove_file(reserve_path());

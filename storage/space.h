@@ -51,6 +51,10 @@ class Space {
   std::uint64_t pages_max() const { return options_.bytes_max / page_bytes_; }
   std::uint64_t reserve_pages() const { return options_.reserve_bytes / page_bytes_; }
 
+  // With so much to spare on the disk, it is not asked again before the next commit: it is asked for each manifest and
+  // each decision.
+  static constexpr std::uint64_t kRoomyBytes = 64 << 20;
+
   const std::string path_;
   const StoreOptions options_;
   Database& database_;
@@ -59,6 +63,7 @@ class Space {
   std::uint64_t page_bytes_ = kPageBytes;
   std::uint64_t used_pages_ = 0;  // of the file, without free pages
   std::uint64_t file_pages_ = 0;
+  mutable bool disk_was_roomy_ = false;  // when asked last, since the last commit
   bool reserve_held_ = false;
   bool reserve_used_ = false;  // released; not again until it has been re-created
   std::uint64_t bytes_moved_ = 0;

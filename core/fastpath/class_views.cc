@@ -59,7 +59,7 @@ ClassViews::ClassOf ClassViews::class_of(const NodeQuery& query) {
 }
 
 ClassViews::Kept& ClassViews::find_or_make(const ClassOf& of_pod, bool counts) {
-  if (last_ != nullptr && of_pod.is_of(*last_->view)) {
+  if (!takes_turns_ && last_ != nullptr && of_pod.is_of(*last_->view)) {
     if (counts) counts_.add(last_->hash);
     return *last_;
   }
@@ -67,8 +67,9 @@ ClassViews::Kept& ClassViews::find_or_make(const ClassOf& of_pod, bool counts) {
   if (counts) counts_.add(hash);
   const auto [first, last] = by_hash_.equal_range(hash);
   const auto found = std::find_if(first, last, [&](const auto& each) { return of_pod.is_of(*each.second->view); });
-  last_ = found == last ? &make(of_pod, hash) : found->second;
-  return *last_;
+  Kept* const kept = found == last ? &make(of_pod, hash) : found->second;
+  takes_turns_ = std::exchange(last_, kept) != kept;
+  return *kept;
 }
 
 ClassViews::Kept& ClassViews::make(const ClassOf& of_pod, std::size_t hash) {

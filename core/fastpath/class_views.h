@@ -84,8 +84,9 @@ class ClassViews final : public NodeEvaluator {
   std::unordered_multimap<std::size_t, Kept*> by_hash_;
   std::deque<Kept*> newcomers_;  // classes that had been asked for once when they came here; the eldest first
   ClassCounts counts_;
-  Kept* last_ = nullptr;  // that which served last; pods of one class mostly come one after another
-  std::size_t hand_ = 0;  // where the search for a view to drop goes on
+  Kept* last_ = nullptr;      // that which served last; pods of one class mostly come one after another
+  bool takes_turns_ = false;  // the last pod's class was not that of the one before it: the next is compared by hash
+  std::size_t hand_ = 0;      // where the search for a view to drop goes on
 };
 
 }  // namespace berth

@@ -90,9 +90,9 @@ class Ranks {
   // The nodes are about to be asked about: many classes' ranks do not fit into a processor's caches.
   void prefetch(std::span<const Index> indices) const {
     if (has_words()) {
-      for (const Index index : indices) prefetch_line(&words_[index]);
+      prefetch_some(std::span(words_), indices);
     } else {
-      for (const Index index : indices) prefetch_line(&scores_[index]);
+      prefetch_some(std::span(scores_), indices);
     }
   }
   bool contains(Index index) const { return has_words() ? words_[index] != kNoWord : scores_[index] >= 0; }

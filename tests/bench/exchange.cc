@@ -1,6 +1,6 @@
-// The end-to-end cost of the exchange: a real mosquitto, the gateway with SQLite (synchronous=FULL), and devices that
-// answer at once, in one process and one event loop; 20 devices on one connection, and 1,000 on their own. For
-// comparison, in the same run: plain request/answer pairs over the same broker and connections, and plain fsyncs of
+// The end-to-end cost of the exchange: a real mosquitto, the gateway with SQLite (synchronous=FULL) in this process,
+// and an operator with devices that answer at once in another; 20 devices on one connection, and 1,000 on their own.
+// For comparison, in the same run: plain request/answer pairs over the same broker and connections, and plain fsyncs of
 // groups.
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <asio.hpp>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -19,11 +19,12 @@
 #include <vector>
 
 #include "core/gateway/gateway.h"
+#include "core/handshake/topics.h"
 #include "plugins/registry.h"
 #include "storage/sqlite_store.h"
 #include "tests/bench/bare_sync.h"
 #include "tests/bench/counted_link.h"
-#include "tests/bench/exchange_devices.h"
+#include "tests/bench/exchange_fleet.h"
 #include "tests/bench/socket_bytes.h"
 #include "tests/unit/transports/mosquitto_child.h"
 #include "transports/mqtt.h"
@@ -31,12 +32,12 @@
 namespace berth::bench {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 15;
 constexpr int kGroup = 1000;  // pods applied at once in each round
 constexpr int kPods = kRounds * kGroup;
 constexpr int kPairs = 5000;  // plain pairs before them
 constexpr int kLone = 200;    // pods applied one after another
-constexpr std::size_t kConnectedAtOnce = 50;
+constexpr int kPairsAtOnce = 64;
 constexpr int kHandlersPerTurn = 128;  // as in firmware-host/loop.h
 
 class SteadyClock final : public Clock {
@@ -60,42 +61,64 @@ class WarningLog final : public Log {
   }
 };
 
-[[noreturn]] void fail(const std::string& what) {
-  std::printf("could not measure: %s\n0 passed, 1 failed\n", what.c_str());
-  std::exit(1);
-}
-
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-std::string uid_of(int number) { return "bench-7425-40de-944b-" + std::to_string(100'000'000 + number); }
+// Sends plain requests to all connections of the devices in turn, a constant number at a time.
+class Pairs final : public Transport::Handler {
+ public:
+  Pairs(Transport& link, std::size_t connections) : link_(link), connections_(connections) { link.set_handler(this); }
 
-std::string manifest(int number) {
-  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"sensor"},"name":"pod-)" +
-         std::to_string(number) + R"(","namespace":"default","uid":")" + uid_of(number) +
-         R"("},"spec":{"containers":[{"image":"registry.lan/sensor:1.4","name":"c","resources":{"requests":)" +
-         R"({"cpu":"1m","memory":"1Mi"}}}]}})";
-}
+  void ask_for(int pairs) {
+    total_ += pairs;
+    for (int asked = 0; asked < kPairsAtOnce; ++asked) ask();
+  }
+  bool is_done() const { return got_ == sent_; }
 
-struct Layout {
-  std::size_t nodes = 0;
-  std::size_t connections = 0;  // of the devices, which share them evenly
+ private:
+  void on_link(bool up) override {
+    if (up) link_.subscribe(kBareAnswer, 1);
+  }
+  void on_message(const Message& /*message*/) override {
+    ++got_;
+    if (sent_ < total_) ask();
+  }
+  void ask() {
+    Message message;
+    message.topic = bare_topic(static_cast<std::size_t>(sent_) % connections_);
+    message.payload = std::string(300, 'x');
+    ++sent_;
+    link_.send(message);
+  }
+
+  Transport& link_;
+  const std::size_t connections_;
+  int total_ = 0, sent_ = 0, got_ = 0;
+};
+
+// CPU that the three processes have used, in seconds.
+struct Cpu {
+  double gateway = 0, fleet = 0, broker = 0;
 };
 
 class Run {
  public:
-  Run(int port, const std::string& path, Layout layout)
-      : operator_link_(loop_, log_, link_options(port, "operator")), pairs_(operator_link_, devices_) {
-    operator_link_.start();
-    spin("the broker", [&] { return operator_link_.is_up(); });
-    connect_devices(port, layout);
+  // `fleet` and `broker` outlive it.
+  Run(int port, const std::string& path, Layout layout, Fleet& fleet, pid_t broker)
+      : fleet_(fleet),
+        broker_(broker),
+        pairs_link_(loop_, log_, link_options(port, "pairs")),
+        pairs_(pairs_link_, layout.connections) {
+    pairs_link_.start();
+    spin("the broker", [&] { return pairs_link_.is_up(); });
+    spin("the devices", [&] { return fleet_.is_up(); });
     auto opened = SqliteStore::open(path, log_);
     if (!opened) fail(opened.error().message);
     store_ = std::move(*opened);
     options_.profiles.push_back(default_profile());
     const std::set<int> before = open_files();
-    gateway_link_ = std::make_unique<MqttTransport>(loop_, log_, link_options(port, "gateway"));
+    gateway_link_ = std::make_unique<MqttTransport>(loop_, log_, gateway_link_options(port));
     counted_ = std::make_unique<CountedLink>(*gateway_link_);
     gateway_ = std::make_unique<Gateway>(options_, registry_, clock_, *counted_, *store_, timers_, log_);
     if (!gateway_->start().is_success()) fail("the gateway does not start");
@@ -120,15 +143,16 @@ class Run {
   std::uint64_t bytes_a_bind() const { return bytes_ / kPods; }
   std::uint64_t commits() const { return commits_; }
   const std::map<std::string, CountedLink::Count>& counts() const { return counted_->counts(); }
-  double cpu_us() const { return cpu_s_ * 1e6 / kPods; }  // of this process per bind, including devices and benchmark
+  // Per bind, in microseconds instead of seconds.
+  Cpu cpu_us() const { return {us_a_bind(cpu_s_.gateway), us_a_bind(cpu_s_.fleet), us_a_bind(cpu_s_.broker)}; }
 
-  // Milliseconds from an operator's publish until the pod is bound, one pod at a time; sorted.
+  // Milliseconds from the command to the operator until the pod is bound, one pod at a time; sorted.
   std::vector<double> lone_ms() {
     std::vector<double> times;
     for (int pod = kPods; pod < kPods + kLone; ++pod) {
       const auto began = std::chrono::steady_clock::now();
-      apply(pod);
-      spin("a single pod", [&] { return answered_ > static_cast<std::size_t>(pod) && is_bound(pod); });
+      fleet_.apply(pod, 1);
+      spin("a single pod", [&] { return is_bound(pod); });
       times.push_back(seconds_since(began) * 1000);
     }
     std::sort(times.begin(), times.end());
@@ -136,22 +160,6 @@ class Run {
   }
 
  private:
-  // A few at a time: more than the broker's backlog would be refused, and come again later.
-  void connect_devices(int port, Layout layout) {
-    for (std::size_t at = 0; at < layout.connections; ++at) {
-      std::vector<std::string> nodes;
-      for (std::size_t node = at; node < layout.nodes; node += layout.connections) {
-        nodes.push_back("node-" + std::to_string(10'000 + node));
-      }
-      const std::string name = "devices-" + std::to_string(at);
-      auto link = std::make_unique<MqttTransport>(loop_, log_, link_options(port, name));
-      devices_.push_back(std::make_unique<Devices>(std::move(link), name, std::move(nodes), answered_));
-      if (at % kConnectedAtOnce != 0 && at + 1 < layout.connections) continue;
-      spin("the devices", [&] {
-        return std::all_of(devices_.begin(), devices_.end(), [](const auto& each) { return each->is_up(); });
-      });
-    }
-  }
   void make_pairs() {
     const auto began = std::chrono::steady_clock::now();
     pairs_.ask_for(kPairs);
@@ -160,17 +168,21 @@ class Run {
   }
   void bind_group(int first) {
     const std::uint64_t bytes = bytes_on(gateway_sockets_), commits = store_->commits();
-    const std::clock_t cpu = std::clock();
-    const auto began = std::chrono::steady_clock::now();
-    const auto all = static_cast<std::size_t>(first) + kGroup;
     std::uint64_t manifests = 0;
-    for (int pod = first; pod < first + kGroup; ++pod) {
-      apply(pod);
-      manifests += manifest(pod).size();
-    }
-    spin("all pods to be bound", [&] { return answered_ >= all && bound() >= all; });
+    for (int pod = first; pod < first + kGroup; ++pod) manifests += manifest(pod).size();
+    const Cpu cpu = used();
+    const auto began = std::chrono::steady_clock::now();
+    fleet_.apply(first, kGroup);
+    int next = first;
+    spin("all pods to be bound", [&] {
+      while (next < first + kGroup && is_bound(next)) ++next;
+      return next == first + kGroup;
+    });
     binds_s_ += seconds_since(began);
-    cpu_s_ += static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+    const Cpu after = used();
+    cpu_s_.gateway += after.gateway - cpu.gateway;
+    cpu_s_.fleet += after.fleet - cpu.fleet;
+    cpu_s_.broker += after.broker - cpu.broker;
     commits_ += store_->commits() - commits;
     bytes_ += bytes_on(gateway_sockets_) - bytes - manifests;
   }
@@ -180,24 +192,22 @@ class Run {
     options.client_id = id;
     return options;
   }
+  static double us_a_bind(double seconds) { return seconds * 1e6 / kPods; }
+  Cpu used() const { return {cpu_s_of(getpid()), cpu_s_of(fleet_.process()), cpu_s_of(broker_)}; }
+  // As in firmware-host/gateway/app.cc.
+  static MqttOptions gateway_link_options(int port) {
+    MqttOptions options = link_options(port, "gateway");
+    options.read_rest = 10;
+    options.awaited_below = Topics("default").root() + "gateways/";
+    options.gather_acks = true;
+    return options;
+  }
   void turn() {
     if (!gateway_->finish_turn().is_success()) fail("a commit failed");
-  }
-  void apply(int pod) {
-    Message message;
-    message.topic = "berth/v1/default/desired/pods/default/pod-" + std::to_string(pod);
-    message.payload = manifest(pod);
-    message.retain = true;
-    operator_link_.send(message);
   }
   bool is_bound(int pod) const {
     const auto found = gateway_->bindings().find(uid_of(pod));
     return found != gateway_->bindings().end() && found->second.row.phase == Phase::bound;
-  }
-  std::size_t bound() const {
-    return static_cast<std::size_t>(
-        std::count_if(gateway_->bindings().begin(), gateway_->bindings().end(),
-                      [](const auto& entry) { return entry.second.row.phase == Phase::bound; }));
   }
   std::string state() const {
     if (gateway_ == nullptr) return "no gateway";
@@ -205,7 +215,7 @@ class Run {
     std::map<std::string, int> phases;
     for (const auto& [uid, binding] : gateway_->bindings()) ++phases[std::string(to_string(binding.row.phase))];
     for (const auto& [phase, rows] : phases) text += ", " + std::to_string(rows) + " in phase " + phase;
-    return text + (gateway_link_->is_up() && operator_link_.is_up() ? "" : ", a link is down");
+    return text + (gateway_link_->is_up() ? "" : ", a link is down");
   }
   template <typename Done>
   void spin(const char* what, Done done) {
@@ -228,9 +238,9 @@ class Run {
   Timers timers_;
   Registry registry_ = in_tree_registry();
   GatewayOptions options_;
-  MqttTransport operator_link_;
-  std::size_t answered_ = 0;
-  std::vector<std::unique_ptr<Devices>> devices_;
+  Fleet& fleet_;
+  const pid_t broker_;
+  MqttTransport pairs_link_;
   Pairs pairs_;
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<MqttTransport> gateway_link_;
@@ -238,7 +248,8 @@ class Run {
   std::unique_ptr<Gateway> gateway_;
   std::set<int> gateway_sockets_;
   bool received_ = false;  // a message in this turn
-  double pairs_s_ = 0, binds_s_ = 0, cpu_s_ = 0;
+  double pairs_s_ = 0, binds_s_ = 0;
+  Cpu cpu_s_;
   std::uint64_t commits_ = 0, bytes_ = 0;
 };
 
@@ -261,7 +272,8 @@ void measure(const std::string& folder, Layout layout) {
   const MosquittoChild broker(
       directory, port,
       "allow_anonymous true\nmax_inflight_messages 100\nset_tcp_nodelay true\nmax_queued_messages 100000\n");
-  Run run(port, folder + "/exchange-" + std::to_string(layout.nodes) + ".db", layout);
+  Fleet fleet(port, layout);
+  Run run(port, folder + "/exchange-" + std::to_string(layout.nodes) + ".db", layout, fleet, broker.pid());
   run.run_rounds();
   const double pairs = run.pairs_per_second(), binds = run.binds_per_second();
   const std::uint64_t bytes = run.bytes_a_bind(), commits = run.commits();
@@ -272,8 +284,9 @@ void measure(const std::string& folder, Layout layout) {
               fsync_groups_per_second(folder));
   std::printf("%d binds: %.0f a second, %.0f %% of half the pairs (target: 80 %%, or 20000 a second)\n", kPods, binds,
               100 * binds / (pairs / 2));
-  std::printf("  %.3f commits and %.0f us of CPU per bind in this process (gateway, devices and benchmark)\n",
-              static_cast<double>(commits) / kPods, run.cpu_us());
+  const Cpu cpu = run.cpu_us();
+  std::printf("  %.3f commits per bind; CPU per bind: %.0f us of the gateway, %.0f of the fleet, %.0f of the broker\n",
+              static_cast<double>(commits) / kPods, cpu.gateway, cpu.fleet, cpu.broker);
   std::printf("%llu bytes on the wire per bind at the gateway's socket, not counting one manifest (limit: 900)\n",
               static_cast<unsigned long long>(bytes));
   for (const auto& [cause, count] : counts) {

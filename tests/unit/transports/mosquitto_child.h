@@ -72,6 +72,8 @@ class MosquittoChild {
     pid_ = -1;
   }
 
+  pid_t pid() const { return pid_; }
+
  private:
   std::string config_;
   std::string log_;
