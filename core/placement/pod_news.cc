@@ -7,6 +7,7 @@
 
 #include "core/api/names.h"
 #include "core/api/pod.h"
+#include "core/json/members.h"
 
 namespace berth {
 
@@ -25,12 +26,6 @@ struct ContainerState {
   std::string failure;  // one of kFailures
   std::string why;
 };
-
-const Json& member(const Json& object, std::string_view key) {
-  static const Json kNull;
-  const Json* value = object.find(key);
-  return value == nullptr ? kNull : *value;
-}
 
 ContainerState state_of(const Json& status) {
   ContainerState state;
