@@ -1,171 +1,153 @@
-// What a container sees: config.json run by a real OCI runtime, with busybox as its only program.
+// One run of a container, from create to delete, with a real OCI runtime.
+#include "firmware-host/agent/oci/oci_run.h"
+
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <sys/wait.h>
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
+#include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include "firmware-host/agent/oci/capabilities.h"
-#include "firmware-host/agent/oci/limits.h"
-#include "firmware-host/agent/oci/oci_spec.h"
-#include "firmware-host/agent/oci/seccomp_profile.h"
+#include "tests/unit/oci/busybox_bundle.h"
 
 namespace berth {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr const char* kBusybox = "/bin/busybox";
-constexpr const char* kDefaultProfile = "/usr/share/containers/seccomp.json";
-
-// crun needs control groups in one hierarchy; runc takes both kinds.
-std::string runtime() {
-  const bool is_unified = fs::exists("/sys/fs/cgroup/cgroup.controllers");
-  for (const char* path : {"/usr/bin/crun", "/usr/sbin/runc"}) {
-    if (fs::exists(path) && (is_unified || std::string(path).ends_with("runc"))) return path;
-  }
-  return {};
-}
-
-class OciRun : public testing::Test {
+class OciRunTest : public BusyboxBundle {
  protected:
   void SetUp() override {
-    if (getuid() != 0) GTEST_SKIP() << "needs root";
-    if (runtime().empty() || !fs::exists(kBusybox)) GTEST_SKIP() << "needs runc or crun, and busybox-static";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-    for (const char* directory : {"bin", "proc", "dev", "sys", "tmp", "etc", "data"}) {
-      fs::create_directories(root() + "/" + directory);
-    }
-    fs::copy_file(kBusybox, root() + "/bin/busybox");
-    for (const char* name : {"sh", "cat", "id", "echo", "hostname", "grep", "ls", "touch", "mount", "chroot"}) {
-      fs::create_symlink("busybox", root() + "/bin/" + name);
-    }
-    container_.root = root();
-    container_.env = {"PATH=/bin", "COLOR=blue"};
-    container_.cgroup = "/" + id();
-    container_.capabilities = capabilities_of({}, 40).value();
+    BusyboxBundle::SetUp();
+    if (IsSkipped()) return;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ASSERT_EQ(pipe2(pipe_.data(), O_CLOEXEC), 0);
   }
   void TearDown() override {
-    if (fs::exists(folder_)) fs::remove_all(folder_);
+    for (const int end : pipe_) close(end);
+    BusyboxBundle::TearDown();
   }
 
-  std::string root() const { return folder_ + "/root"; }
-  std::string id() const { return fs::path(folder_).filename().string(); }
-
-  // What a shell in the container prints, both outputs.
-  std::string run(const std::string& script) {
-    container_.argv = {"sh", "-c", script};
-    std::ofstream(folder_ + "/config.json") << oci_spec(container_).dump();
-    const std::string command =
-        runtime() + " --root " + folder_ + "/state run --bundle " + folder_ + " " + id() + " 2>&1 </dev/null";
-    std::FILE* const pipe = popen(command.c_str(), "re");
-    std::string output;
+  void begin(const std::string& script) {
+    write_config(script);
+    run_ = std::make_unique<OciRun>(OciRun::Place{runtime(), folder_ + "/state", folder_, id()}, pipe_[1]);
+    ASSERT_TRUE(run_->begin().is_success());
+  }
+  // Passes on what ends until the run has come so far.
+  void go_on_to(OciRun::Phase phase) {
+    while (run_->phase() < phase) {
+      int status = 0;
+      const pid_t ended = waitpid(-1, &status, 0);
+      ASSERT_GT(ended, 0) << "nothing runs any more, in phase " << static_cast<int>(run_->phase());
+      run_->take_exit(ended, status);
+    }
+  }
+  void wait_for_output() {
+    pollfd readable{pipe_[0], POLLIN, 0};
+    ASSERT_EQ(poll(&readable, 1, 20'000), 1) << "it has written nothing";
+  }
+  std::string output() {
+    fcntl(pipe_[0], F_SETFL, O_NONBLOCK);
     std::array<char, 4096> part{};
-    for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
-      output.append(part.data(), got);
-    status_ = WEXITSTATUS(pclose(pipe));
-    return output;
+    const ssize_t got = read(pipe_[0], part.data(), part.size());
+    return {part.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
   }
+  // What the runtime still knows of it.
+  bool is_known() const { return std::filesystem::exists(folder_ + "/state/" + id()); }
 
-  std::string folder_ = (fs::temp_directory_path() / "berth-oci-XXXXXX").string();
-  OciContainer container_;
-  int status_ = 0;
+  std::array<int, 2> pipe_{-1, -1};
+  std::unique_ptr<OciRun> run_;
 };
 
-TEST_F(OciRun, AContainerHasItsUserDirectoryHostnameAndEnvironmentAndItsExitCodeComesBack) {
-  container_.user = {1000, 1001, {20, 44}, "/"};
-  container_.hostname = "web-0";
-  container_.directory = "/data";
-  EXPECT_EQ(run("id -u; id -G; hostname; pwd; echo $COLOR; exit 3"), "1000\n1001 20 44\nweb-0\n/data\nblue\n");
-  EXPECT_EQ(status_, 3);
+TEST_F(OciRunTest, EndsWithTheExitCodeOfTheFirstProcessAndLeavesNothing) {
+  begin("echo out; echo err >&2; exit 7");
+  go_on_to(OciRun::Phase::ended);
+  EXPECT_EQ(run_->failure(), "");
+  ASSERT_TRUE(WIFEXITED(run_->status()));
+  EXPECT_EQ(WEXITSTATUS(run_->status()), 7);
+  EXPECT_EQ(output(), "out\nerr\n");
+  EXPECT_FALSE(is_known());
 }
 
-TEST_F(OciRun, AContainerHasTheUsualCapabilitiesAndNoOthers) {
-  EXPECT_EQ(run("grep CapEff /proc/self/status"), "CapEff:\t00000000a80425fb\n");
+TEST_F(OciRunTest, ASignalReachesTheFirstProcess) {
+  begin("trap 'echo stopped; exit 0' TERM; echo ready; while :; do busybox sleep 1; done");
+  go_on_to(OciRun::Phase::running);
+  wait_for_output();
+  run_->signal(SIGTERM);
+  go_on_to(OciRun::Phase::ended);
+  EXPECT_EQ(output(), "ready\nstopped\n");
+  EXPECT_EQ(run_->status(), 0);
 }
 
-TEST_F(OciRun, APrivilegedContainerHasDevicesAndSeesAllOfProc) {
-  container_.privileged = true;
-  container_.devices = devices_below("/dev").value();
-  const auto null = std::find_if(container_.devices.begin(), container_.devices.end(),
-                                 [](const OciDevice& each) { return each.path == "/dev/null"; });
-  ASSERT_NE(null, container_.devices.end());
-  EXPECT_EQ(null->major, 1);
-  EXPECT_EQ(null->minor, 3);
-  EXPECT_EQ(run("mount | grep -c ' on /proc/'; true"), "0\n") << "something is masked";
+TEST_F(OciRunTest, AKillEndsTheContainerWithAllThatItStarted) {
+  begin("trap '' TERM; busybox sleep 1000 & echo ready; busybox sleep 1000");
+  go_on_to(OciRun::Phase::running);
+  wait_for_output();
+  run_->kill();
+  go_on_to(OciRun::Phase::ended);
+  EXPECT_EQ(run_->failure(), "");
+  EXPECT_FALSE(is_known());
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process of it is left";
 }
 
-TEST_F(OciRun, AnOrdinaryContainerCannotReadWhatIsMaskedOrWriteSysctls) {
-  EXPECT_NE(run("mount | grep -c ' on /proc/'"), "0\n");
-  EXPECT_EQ(run("ls /sys/firmware"), "");
-  EXPECT_NE(run("echo 1 > /proc/sys/kernel/panic").find("Read-only file system"), std::string::npos);
+TEST_F(OciRunTest, AKillWhileItIsCreatedEndsItBeforeItRuns) {
+  begin("echo ran");
+  run_->kill();
+  go_on_to(OciRun::Phase::ended);
+  EXPECT_EQ(output(), "");
+  EXPECT_FALSE(is_known());
 }
 
-TEST_F(OciRun, AReadOnlyRootIsReadOnlyAndItsMountsNeedNotBe) {
-  container_.read_only_root = true;
-  fs::create_directories(folder_ + "/volume");
-  fs::create_directories(folder_ + "/fixed");
-  fs::create_directories(root() + "/fixed");
-  container_.mounts = {{folder_ + "/volume", "/data"}, {folder_ + "/fixed", "/fixed", true}};
-  const std::string output = run("touch /tmp/x; touch /data/x && echo written; touch /fixed/x");
-  EXPECT_NE(output.find("touch: /tmp/x: Read-only file system"), std::string::npos) << output;
-  EXPECT_NE(output.find("written"), std::string::npos) << output;
-  EXPECT_NE(output.find("touch: /fixed/x: Read-only file system"), std::string::npos) << output;
-  EXPECT_TRUE(fs::exists(folder_ + "/volume/x"));
+TEST_F(OciRunTest, AProgramThatIsNotThereIsTheReasonWhyItDoesNotRun) {
+  write_config("");
+  container_.argv = {"/bin/nothing"};
+  std::ofstream(folder_ + "/config.json") << oci_spec(container_).dump();
+  run_ = std::make_unique<OciRun>(OciRun::Place{runtime(), folder_ + "/state", folder_, id()}, pipe_[1]);
+  ASSERT_TRUE(run_->begin().is_success());
+  go_on_to(OciRun::Phase::ended);
+  EXPECT_NE(run_->failure().find("/bin/nothing"), std::string::npos) << run_->failure();
+  EXPECT_FALSE(is_known());
 }
 
-TEST_F(OciRun, NoNewPrivilegesAndTheDefaultSeccompProfileApply) {
-  if (!fs::exists(kDefaultProfile)) GTEST_SKIP() << "needs " << kDefaultProfile;
-  std::ifstream file(kDefaultProfile);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  container_.no_new_privileges = true;
-  std::vector<std::string> known = capabilities_of({}, 40).value();
-  std::erase(known, "CAP_SYS_CHROOT");
-  container_.seccomp = seccomp_of(Json::parse(text).value(), seccomp_architecture(), known).value();
-  const std::string output = run("grep -E 'NoNewPrivs|Seccomp:' /proc/self/status; chroot / true");
-  EXPECT_NE(output.find("NoNewPrivs:\t1\n"), std::string::npos) << output;
-  EXPECT_NE(output.find("Seccomp:\t2\n"), std::string::npos) << output;
-  // The profile was made for a container without CAP_SYS_CHROOT: the call itself is refused.
-  EXPECT_NE(output.find("Operation not permitted"), std::string::npos) << output;
+TEST_F(OciRunTest, AMountWhoseSourceIsMissingIsTheReasonWhyItDoesNotRun) {
+  container_.mounts = {{folder_ + "/missing", "/data"}};
+  begin("true");
+  go_on_to(OciRun::Phase::ended);
+  EXPECT_NE(run_->failure().find("missing"), std::string::npos) << run_->failure();
 }
 
-TEST_F(OciRun, WithoutANetworkNamespaceOfItsOwnItSeesTheMachines) {
-  const std::string own = run("ls -l /proc/self/ns/net");
-  container_.namespaces.network.reset();
-  EXPECT_NE(run("ls -l /proc/self/ns/net"), own);
-  EXPECT_NE(run("ls -l /proc/self/ns/net").find(fs::read_symlink("/proc/self/ns/net").string()), std::string::npos);
+TEST_F(OciRunTest, ARuntimeThatIsNotInstalledIsAnErrorAtOnce) {
+  run_ = std::make_unique<OciRun>(OciRun::Place{folder_ + "/no-runtime", folder_, folder_, id()}, pipe_[1]);
+  EXPECT_EQ(run_->begin().message(), "cannot run " + folder_ + "/no-runtime: No such file or directory");
 }
 
-TEST_F(OciRun, ASysctlOfItsNetworkNamespaceIsSet) {
-  container_.sysctls = {{"net.ipv4.ip_forward", "1"}};
-  EXPECT_EQ(run("cat /proc/sys/net/ipv4/ip_forward"), "1\n");
+TEST_F(OciRunTest, ARuntimeThatHangsIsEndedByASecondKillAndReported) {
+  const std::string program = folder_ + "/hangs";
+  std::ofstream(program) << "#!/bin/sh\necho begun\nexec sleep 1000\n";
+  chmod(program.c_str(), 0755);
+  run_ = std::make_unique<OciRun>(OciRun::Place{program, folder_, folder_, id()}, pipe_[1]);
+  ASSERT_TRUE(run_->begin().is_success());
+  for (const OciRun::Phase next : {OciRun::Phase::removing, OciRun::Phase::ended}) {
+    wait_for_output();
+    EXPECT_EQ(output(), "begun\n");
+    run_->kill();
+    run_->kill();
+    go_on_to(next);
+  }
+  EXPECT_EQ(run_->failure(), program + " delete failed");
 }
 
-TEST_F(OciRun, TheScoreForWhenMemoryRunsOutIsSet) {
-  container_.oom_score_adj = 500;
-  EXPECT_EQ(run("cat /proc/self/oom_score_adj"), "500\n");
-}
-
-TEST_F(OciRun, AContainerThatTakesMoreMemoryThanItMayIsEnded) {
-  ContainerLimits limits;
-  limits.limits.memory_bytes = 16 << 20;
-  container_.resources = resources_json(limits, 0);
-  run("busybox dd if=/dev/zero of=/dev/null bs=64M count=1");
-  EXPECT_EQ(status_, 137);
-}
-
-TEST_F(OciRun, AForkBombReachesItsLimitAndNobodyElse) {
-  container_.resources = resources_json({}, 16);
-  const std::string output =
-      run("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat /dev/zero >/dev/null & done; echo all");
-  EXPECT_NE(output.find("Resource temporarily unavailable"), std::string::npos) << output;
+TEST_F(OciRunTest, TheNextRunOfTheSameContainerBegins) {
+  for (int round = 0; round < 2; ++round) {
+    begin("echo run");
+    go_on_to(OciRun::Phase::ended);
+    EXPECT_EQ(run_->failure(), "");
+    EXPECT_EQ(output(), "run\n");
+  }
 }
 
 }  // namespace
