@@ -50,7 +50,8 @@ Json process_of(const OciContainer& container) {
   return process;
 }
 
-Json mount(const char* destination, const char* type, const char* source, std::initializer_list<const char*> options) {
+Json mount_json(const char* destination, const char* type, const char* source,
+                std::initializer_list<const char*> options) {
   Json made = Json::object();
   made.set("destination", destination).set("type", type).set("source", source).set("options", texts(options));
   return made;
@@ -59,17 +60,17 @@ Json mount(const char* destination, const char* type, const char* source, std::i
 // containerd, pkg/oci/mounts.go; /dev/shm is the pod's, among its own mounts.
 Json mounts_of(const OciContainer& container) {
   Json mounts = Json::array();
-  mounts.push_back(mount("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}));
-  mounts.push_back(mount("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}));
-  mounts.push_back(mount("/dev/pts", "devpts", "devpts",
-                         {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}));
-  mounts.push_back(mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
+  mounts.push_back(mount_json("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}));
+  mounts.push_back(mount_json("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}));
+  mounts.push_back(mount_json("/dev/pts", "devpts", "devpts",
+                              {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}));
+  mounts.push_back(mount_json("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
   if (container.privileged) {
-    mounts.push_back(mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "rw"}));
-    mounts.push_back(mount("/sys/fs/cgroup", "cgroup", "cgroup", {"nosuid", "noexec", "nodev", "relatime", "rw"}));
+    mounts.push_back(mount_json("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "rw"}));
+    mounts.push_back(mount_json("/sys/fs/cgroup", "cgroup", "cgroup", {"nosuid", "noexec", "nodev", "relatime", "rw"}));
   } else {
-    mounts.push_back(mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
-    mounts.push_back(mount("/sys/fs/cgroup", "cgroup", "cgroup", {"nosuid", "noexec", "nodev", "relatime", "ro"}));
+    mounts.push_back(mount_json("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
+    mounts.push_back(mount_json("/sys/fs/cgroup", "cgroup", "cgroup", {"nosuid", "noexec", "nodev", "relatime", "ro"}));
   }
   for (const OciMount& each : container.mounts) {
     Json made = Json::object();
