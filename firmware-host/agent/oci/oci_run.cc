@@ -1,14 +1,11 @@
 #include "firmware-host/agent/oci/oci_run.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -16,8 +13,7 @@
 
 #include "core/json/json.h"
 #include "core/json/members.h"
-
-extern char** environ;
+#include "firmware-host/agent/spawn.h"
 
 namespace berth {
 
@@ -26,22 +22,6 @@ namespace {
 constexpr const char* kPidFile = "pid";
 constexpr const char* kLogFile = "runtime.log";
 constexpr std::size_t kLogBytesRead = 16 * 1024;
-
-struct FileActions {
-  FileActions() { posix_spawn_file_actions_init(&actions); }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  posix_spawn_file_actions_t actions{};
-};
-
-struct Attributes {
-  Attributes() { posix_spawnattr_init(&attributes); }
-  ~Attributes() { posix_spawnattr_destroy(&attributes); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  posix_spawnattr_t attributes{};
-};
 
 // The end of a text file, at most kLogBytesRead.
 std::string end_of(const std::string& path) {
@@ -69,25 +49,10 @@ std::string last_error_in(const std::string& log) {
 Status OciRun::execute(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(),
                    {place_.program, "--root", place_.state, "--log", file(kLogFile), "--log-format", "json"});
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  FileActions files;
-  posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files.actions, output_, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files.actions, output_, STDERR_FILENO);
-  Attributes attributes;
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes.attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes.attributes, &all);
-  posix_spawnattr_setflags(&attributes.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error =
-      posix_spawn(&program_, place_.program.c_str(), &files.actions, &attributes.attributes, argv.data(), environ);
-  if (error == 0) return Status::ok();
-  program_ = 0;
-  return Status::error("cannot run " + place_.program + ": " + std::strerror(error));
+  const Result<pid_t> started = spawn(place_.program, std::move(arguments), nullptr, {-1, output_, output_});
+  if (!started) return started.error();
+  program_ = *started;
+  return Status::ok();
 }
 
 Status OciRun::begin() {
