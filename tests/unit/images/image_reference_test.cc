@@ -17,8 +17,8 @@ struct ValidName {
   std::string path;
   std::string tag;
   std::string digest;
+  friend void PrintTo(const ValidName& name, std::ostream* out) { *out << name.text; }
 };
-void PrintTo(const ValidName& name, std::ostream* out) { *out << name.text; }
 
 class ValidNames : public testing::TestWithParam<ValidName> {};
 
@@ -84,8 +84,8 @@ TEST(ImageReference, TextIsTheFullName) {
 struct InvalidName {
   std::string text;
   std::string fault;  // a part of the error
+  friend void PrintTo(const InvalidName& name, std::ostream* out) { *out << name.text; }
 };
-void PrintTo(const InvalidName& name, std::ostream* out) { *out << name.text; }
 
 class InvalidNames : public testing::TestWithParam<InvalidName> {};
 
