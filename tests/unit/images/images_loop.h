@@ -29,6 +29,18 @@ class ImagesLoop {
     timers_.cancel(limit);
     EXPECT_TRUE(is_done()) << "not within the limit";
   }
+  // For a condition without an event: checks again every millisecond.
+  void run_until_true(const std::function<bool()>& is_done) {
+    bool is_true = false;
+    Timers::Id tick = 0;
+    const std::function<void()> check = [&] {
+      is_true = is_done();
+      if (!is_true) tick = timers_.at(clock_.now() + 1, check);
+    };
+    check();
+    run_until([&] { return is_true; });
+    timers_.cancel(tick);
+  }
 
  private:
   RealClock clock_;
