@@ -25,7 +25,9 @@ class ImagesLoop {
       if (late || is_done()) loop_.stop();
       return Status::ok();
     });
-    if (!is_done()) EXPECT_TRUE(loop_.run().is_success());
+    if (!is_done()) {
+      EXPECT_TRUE(loop_.run().is_success());
+    }
     timers_.cancel(limit);
     EXPECT_TRUE(is_done()) << "not within the limit";
   }

@@ -15,6 +15,9 @@
 
 namespace berth {
 
+// Debian's libarchive of armhf has a time_t of 32 bits, these tests one of 64.
+inline constexpr bool kSetsTimes = sizeof(time_t) == sizeof(void*);
+
 struct MadeEntry {
   std::string name;
   mode_t type = AE_IFREG;
@@ -66,7 +69,7 @@ inline std::string tar_of(const std::vector<MadeEntry>& entries, Packing packing
     archive_entry_set_perm(entry, made.mode);
     archive_entry_set_uid(entry, made.uid);
     archive_entry_set_gid(entry, made.gid);
-    archive_entry_set_mtime(entry, made.modified, 0);
+    if (kSetsTimes) archive_entry_set_mtime(entry, made.modified, 0);
     archive_entry_set_filetype(entry, made.type == 0 ? AE_IFREG : made.type);
     if (made.type == 0) archive_entry_set_hardlink(entry, made.link.c_str());
     if (made.type == AE_IFLNK) archive_entry_set_symlink(entry, made.link.c_str());
