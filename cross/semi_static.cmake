@@ -1,6 +1,6 @@
 # Links the programs a second time with static libraries: mosquitto, SQLite, cJSON, libyaml, http-parser and the C++ run time.
-# The C library stays dynamic, and so does OpenSSL; a variant without OpenSSL is in plain/. Target semi_static:
-# build/ARCH/semi-static/PROGRAM, linked from the same objects. BERTH_LIBRARIES is the folder of `cross/libraries ARCH`.
+# The C library stays dynamic, and so do OpenSSL and, where a program uses it, libarchive, which brings eight more libraries; a
+# variant without OpenSSL is in plain/. Target semi_static: build/ARCH/semi-static/PROGRAM, linked from the same objects. BERTH_LIBRARIES is the folder of `cross/libraries ARCH`.
 set(third_party ${BERTH_LIBRARIES}/libcjson.a)
 foreach(name sqlite3 yaml http_parser)
   find_library(BERTH_STATIC_${name} lib${name}.a REQUIRED)
@@ -34,7 +34,7 @@ function(berth_semi_static program variant folder mosquitto tls)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME ${program}
                         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
   target_link_libraries(${target} PRIVATE berth_options -Wl,--start-group ${archive_files} ${BERTH_LIBRARIES}/${mosquitto}
-                        ${third_party} -Wl,--end-group -static-libstdc++ -static-libgcc -Wl,-s -Wl,--as-needed ${ARGN} -lm)
+                        ${third_party} -Wl,--end-group -static-libstdc++ -static-libgcc -Wl,-s -Wl,--as-needed ${ARGN} -larchive -lm)
   add_dependencies(semi_static ${target})
 endfunction()
 

@@ -1,0 +1,148 @@
+#include "firmware-host/agent/images/image_pull.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "firmware-host/agent/images/image_config.h"
+#include "firmware-host/agent/images/image_manifest.h"
+
+namespace berth {
+
+namespace {
+
+std::string platform_text(const std::string& os, const std::string& architecture) { return os + "/" + architecture; }
+
+// A registry offers the manifest of the right platform, an archive has what it has.
+Status check_platform(const ImageConfig& config, const Platform& wanted) {
+  if (config.os == wanted.os && (wanted.architecture.empty() || config.architecture == wanted.architecture)) {
+    return Status::ok();
+  }
+  return Status::error("it is of the platform " + platform_text(config.os, config.architecture) + ", expected " +
+                       platform_text(wanted.os, wanted.architecture));
+}
+
+// What skopeo says of a failure, without its time stamp: time="..." level=fatal msg="...".
+std::string message_of(const ChildEnd& end) {
+  constexpr std::string_view kMessage = " msg=";
+  std::string text = end.text;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (text.empty()) return end.code < 0 ? "it was killed" : "exit code " + std::to_string(end.code);
+  const std::size_t last = text.rfind("level=fatal" + std::string(kMessage));
+  return last == std::string::npos ? text : text.substr(text.find(kMessage, last) + kMessage.size());
+}
+
+}  // namespace
+
+ImagePull::ImagePull(asio::io_context& context, StoreFiles& files, Plan plan, OnFetched on_fetched, OnEnd on_end)
+    : context_(context),
+      files_(files),
+      plan_(std::move(plan)),
+      on_fetched_(std::move(on_fetched)),
+      on_end_(std::move(on_end)) {}
+
+Status ImagePull::start() {
+  if (mkdir(plan_.staging.c_str(), 0700) != 0) {
+    return Status::error("cannot make " + plan_.staging + ": " + std::strerror(errno));
+  }
+  return fetch();
+}
+
+Status ImagePull::fetch() {
+  const auto arguments = skopeo_arguments(plan_.options, plan_.source, files_.blobs(), plan_.staging);
+  if (!arguments) return arguments.error();
+  auto task = ChildTask::start(context_, executing(*arguments), [this](const ChildEnd& end) { on_copied(end); });
+  if (!task) return task.error();
+  copy_ = std::move(*task);
+  return Status::ok();
+}
+
+void ImagePull::on_copied(const ChildEnd& end) {
+  copy_.reset();
+  if (end.code != 0) return finish(Status::error(plan_.options.skopeo + ": " + message_of(end)));
+  bool is_damaged = false;
+  const Status resolved = resolve(is_damaged);
+  if (is_damaged) return fetch_again(resolved);
+  if (!resolved.is_success()) return finish(resolved);
+  if (is_unpacking_) return unpack();        // its time has not ended
+  const OnFetched on_fetched = on_fetched_;  // it may end the pull
+  on_fetched();
+}
+
+Status ImagePull::resolve(bool& is_damaged) {
+  const auto index = StoreFiles::read(plan_.staging + "/layout/index.json", ImageConfig::kMostBytes);
+  if (!index) return index.error();
+  const Result<BlobDescriptor> top = read_layout_index(*index);
+  if (!top) return top.error();
+  const auto blob = [&](const std::string& digest) {
+    Result<std::string> text = files_.read_blob(digest, ImageConfig::kMostBytes);
+    is_damaged = !text;
+    if (is_damaged && !files_.discard(files_.blob(digest))) is_damaged = false;
+    return text;
+  };
+  const Result<std::string> manifest_text = blob(top->digest);
+  if (!manifest_text) return manifest_text.error();
+  const Result<ImageManifest> manifest = read_image_manifest(*manifest_text);
+  if (!manifest) return manifest.error();
+  const Result<std::string> config_text = blob(manifest->config.digest);
+  if (!config_text) return config_text.error();
+  const Result<ImageConfig> config = read_image_config(*config_text);
+  if (!config) return config.error();
+  if (Status status = check_platform(*config, plan_.options.platform); !status.is_success()) return status;
+  if (config->diff_ids.size() != manifest->layers.size()) {
+    return Status::error("the manifest has " + std::to_string(manifest->layers.size()) + " layers, the config " +
+                         std::to_string(config->diff_ids.size()));
+  }
+  image_ = {.reference = plan_.reference, .manifest = top->digest, .config = manifest->config.digest, .layers = {}};
+  image_.size = static_cast<std::int64_t>(manifest_text->size()) + manifest->config.size;
+  for (std::size_t i = 0; i < manifest->layers.size(); ++i) {
+    image_.layers.push_back({.digest = manifest->layers[i].digest, .diff_id = config->diff_ids[i]});
+    image_.size += manifest->layers[i].size;
+  }
+  return Status::ok();
+}
+
+// Once: what a power cut has damaged is whole then, and what is damaged at its source stays so.
+void ImagePull::fetch_again(const Status& why) {
+  if (std::exchange(is_again_, true)) return finish(why);
+  if (const Status status = fetch(); !status.is_success()) finish(status);
+}
+
+void ImagePull::unpack() {
+  is_unpacking_ = true;
+  const std::vector<std::string> chain = image_.chain();
+  std::size_t next = 0;
+  while (next < chain.size() && files_.has_layers({chain[next]})) ++next;
+  if (next == chain.size()) return finish(std::move(image_));
+  LayerToUnpack layer{.blob = files_.blob(image_.layers[next].digest),
+                      .digest = image_.layers[next].digest,
+                      .diff_id = image_.layers[next].diff_id,
+                      .directory = files_.layer(chain[next]),
+                      .lower = {},
+                      .limits = plan_.limits};
+  for (std::size_t i = next; i-- > 0;) layer.lower.push_back(files_.layer(chain[i]));
+  auto started = LayerUnpack::start(context_, std::move(layer),
+                                    [this, next](UnpackEnd end) { on_unpacked(next, std::move(end)); });
+  if (!started) return finish(started.error());
+  unpack_ = std::move(*started);
+}
+
+void ImagePull::on_unpacked(std::size_t layer, UnpackEnd end) {
+  unpack_.reset();
+  if (end.status.is_success()) return unpack();
+  const std::string& digest = image_.layers[layer].digest;
+  const Status named = Status::error("layer " + digest + ": " + end.status.message());
+  if (!end.is_damaged || !files_.discard(files_.blob(digest))) return finish(named);
+  fetch_again(named);
+}
+
+void ImagePull::finish(Result<ImageRecord> image) {
+  const OnEnd on_end = std::move(on_end_);
+  on_end(std::move(image));
+}
+
+}  // namespace berth

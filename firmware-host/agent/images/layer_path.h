@@ -1,0 +1,33 @@
+// What the name of an entry in a layer means: a path below the layer's directory, or a whiteout
+// (OCI image-spec, Image Layer Filesystem Changeset, "Whiteouts").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+
+namespace berth {
+
+// Relative, with no empty part, "." or "..": "etc/passwd"; the directory itself is ".". Errors quote the name.
+Result<std::string> layer_path(std::string_view name);
+
+// "." of what has no directory in its path.
+std::string parent_of(const std::string& path);
+
+enum class EntryKind {
+  plain,
+  whiteout,      // `hidden` of the lower layers is not there any more
+  opaque,        // nothing of the lower layers is left in `hidden`, a directory
+  aufs_metadata  // of AUFS itself, from which this form comes: no part of the image
+};
+
+struct EntryMeaning {
+  EntryKind kind = EntryKind::plain;
+  std::string hidden;
+};
+
+// `path` as above.
+Result<EntryMeaning> meaning_of(const std::string& path);
+
+}  // namespace berth
