@@ -43,7 +43,7 @@ struct ContainerEntry {
   ContainerReport* report = nullptr;
   std::unique_ptr<ContainerProcess> process;  // while it runs
   std::optional<Millis> start_at;             // in backoff until then
-  Millis delay_ms = 0;                        // the last backoff
+  RestartDelay delay;
   Millis started = 0;
   bool done = false;  // ended for good
 
@@ -232,14 +232,12 @@ class Keeper {
       entry.done = true;
       return;
     }
-    const bool was_healthy = clock_.now() - entry.started >= plan_.backoff.healthy_ms;
-    entry.delay_ms = was_healthy || entry.delay_ms == 0 ? plan_.backoff.first_ms
-                                                        : std::min(entry.delay_ms * 2, plan_.backoff.longest_ms);
-    entry.start_at = clock_.now() + entry.delay_ms;
+    const Millis delay = entry.delay.next(plan_.backoff, entry.started, clock_.now());
+    entry.start_at = clock_.now() + delay;
     entry.report->last = state;
     state = {};
     state.reason = "CrashLoopBackOff";
-    state.message = "restarting after " + std::to_string(entry.delay_ms) + " ms";
+    state.message = back_off_message(delay, entry.plan->name, plan_.workload.pod);
     ++entry.report->restarts;
     has_crashed_ = true;
   }

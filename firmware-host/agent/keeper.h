@@ -17,18 +17,11 @@
 
 #include "core/clock.h"
 #include "firmware-host/agent/bound_volumes.h"
+#include "firmware-host/agent/crash_backoff.h"
 #include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/workload.h"
 
 namespace berth {
-
-// A crashing container is restarted after 1, 2, 4, 8, 10, 10 ... seconds. Kubernetes waits 10 s to 5 min, to limit
-// image pulls and API traffic, which do not exist here; a device should recover quickly.
-struct CrashBackoff {
-  Millis first_ms = 1000;
-  Millis longest_ms = 10000;
-  Millis healthy_ms = 60000;  // a run this long resets the delay
-};
 
 struct KeeperPlan {
   Workload workload;

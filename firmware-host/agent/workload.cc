@@ -85,6 +85,7 @@ class Planner {
   Planner(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& bound_volumes, const Site& site)
       : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), bound_volumes_(bound_volumes), site_(site) {
     plan_.tag = tag_text(site.fleet, site.node, tag);
+    plan_.pod = metadata_.string_at("name") + "_" + metadata_.string_at("namespace") + "(" + tag.uid + ")";
     plan_.owner = site.owner;
     uid_ = tag.uid;
   }

@@ -41,6 +41,7 @@ struct NodePath {
 
 struct Workload {
   std::string tag;    // "<fleet>/<node>/<uid>/<epoch>": the value of BERTH_TAG
+  std::string pod;    // "<name>_<namespace>(<uid>)", as the kubelet names it in messages
   std::string owner;  // of the state directory: the value of BERTH_OWNER (process_tree.h)
   std::vector<ContainerPlan> init_containers;
   std::vector<ContainerPlan> containers;

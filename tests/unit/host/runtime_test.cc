@@ -108,6 +108,20 @@ TEST_F(RuntimeTest, RestartsWithPolicyAlwaysEvenAfterSuccess) {
   EXPECT_TRUE(runtime_->list().value().empty());
 }
 
+TEST_F(RuntimeTest, ACrashedContainerWaitsWithTheMessageOfTheKubelet) {
+  longest_backoff_ms_ = 60'000;
+  open_runtime();
+  run(tag_, pod("exit 4", "Always"));
+  const Event waiting = wait_for([](const Event& event) {
+    const Json* state = event.kind == "status" ? container(event).find("state")->find("waiting") : nullptr;
+    return state != nullptr && state->string_at("message").starts_with("back-off 128ms ");
+  });
+  const Json* state = container(waiting).find("state")->find("waiting");
+  EXPECT_EQ(state->string_at("reason"), "CrashLoopBackOff");
+  EXPECT_EQ(state->string_at("message"), "back-off 128ms restarting failed container=main pod=p_default(u1)");
+  EXPECT_EQ(*container(waiting).find("restartCount"), Json(9)) << "the first crash costs nothing";
+}
+
 TEST_F(RuntimeTest, KeepsOutputBounded) {
   run(tag_, pod("yes 0123456789abcdef | head -c 2000000; echo last"));
   wait_finished();
