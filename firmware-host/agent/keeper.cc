@@ -15,6 +15,7 @@
 
 #include "firmware-host/agent/container_process.h"
 #include "firmware-host/agent/pod_state.h"
+#include "firmware-host/agent/prober.h"
 #include "firmware-host/real_clock.h"
 
 namespace berth {
@@ -42,10 +43,15 @@ struct ContainerEntry {
   bool is_init = false;
   ContainerReport* report = nullptr;
   std::unique_ptr<ContainerProcess> process;  // while it runs
+  std::unique_ptr<Prober> prober;             // while it runs, and is not being ended
   std::optional<Millis> start_at;             // in backoff until then
   RestartDelay delay;
   Millis started = 0;
-  bool done = false;  // ended for good
+  bool was_started = false;       // as `started` of its status, in any run: what waits for a sidecar waits no more
+  std::optional<Millis> kill_at;  // it is being ended, and killed then
+  std::string why_killed;         // by a probe
+  bool again = false;             // whatever its exit code is
+  bool done = false;              // ended for good
 
   bool is_running() const { return process != nullptr; }
   bool has_succeeded() const { return done && report->state.exit_code == 0; }
@@ -53,7 +59,8 @@ struct ContainerEntry {
 
 class Keeper {
  public:
-  Keeper(const KeeperPlan& plan, int signals) : plan_(plan), signals_(signals) {
+  Keeper(const KeeperPlan& plan, ContainerStarter& starter, int signals)
+      : plan_(plan), starter_(starter), signals_(signals) {
     state_.handle = handle_of_this_process();
     if (!plan_.workload.undone.empty()) {
       remark_ = "ignored by the process runtime:";
@@ -160,8 +167,9 @@ class Keeper {
     for (ContainerEntry& entry : init_) {
       if (entry.has_succeeded()) continue;
       start_if_due(entry);
-      // The next container starts once a sidecar runs; a sidecar may be restarting meanwhile.
-      if (!entry.plan->sidecar || entry.report->restarts + entry.is_running() == 0) return false;
+      // The next container starts once a sidecar has started, as its startup probe says; it may be restarting
+      // meanwhile.
+      if (!entry.plan->sidecar || !entry.was_started) return false;
     }
     return true;
   }
@@ -203,15 +211,63 @@ class Keeper {
     entry.report->state = {};
     entry.report->state.started_at = to_rfc3339(clock_.wall());
     dirty_ = true;
-    Result<std::unique_ptr<ContainerProcess>> process = ContainerProcess::start(*entry.plan, plan_.directory);
+    const Result<StartedProcess> process = starter_.start(*entry.plan);
     if (process) {
-      entry.process = std::move(*process);
+      entry.process = std::make_unique<ContainerProcess>(*process, plan_.directory + "/" + entry.plan->name + ".log");
       entry.report->state.kind = ContainerState::Kind::running;
+      begin_probes(entry);
       return;
     }
     entry.report->state.message = process.error().message();
     entry.report->state.reason = "StartError";
     ended(entry, 128, 0);
+  }
+
+  void begin_probes(ContainerEntry& entry) {
+    entry.report->started = entry.report->ready = false;
+    entry.prober =
+        std::make_unique<Prober>(CheckSite{starter_, *entry.plan, entry.process->pid(), false}, entry.started);
+    note_probes(entry);
+  }
+
+  void note_probes(ContainerEntry& entry) {
+    const ProbeSchedule& probes = entry.prober->schedule();
+    ContainerReport& report = *entry.report;
+    dirty_ = dirty_ || report.started != probes.is_started() || report.ready != probes.is_ready();
+    report.started = probes.is_started();
+    report.ready = probes.is_ready();
+    entry.was_started = entry.was_started || report.started;
+  }
+
+  // What is due for a container by its probes, and at the end of its grace period.
+  void advance(ContainerEntry& entry) {
+    if (entry.prober) {
+      entry.prober->advance(clock_.now());
+      note_probes(entry);
+      if (const std::optional<ProbeKind> failed = entry.prober->schedule().failed()) end_for_probe(entry, *failed);
+    }
+    if (!entry.is_running() || !entry.kill_at || *entry.kill_at > clock_.now()) return;
+    entry.process->kill_group(SIGKILL);
+    entry.kill_at = clock_.now() + kSweepPause;
+  }
+
+  // As computePodActions() in pkg/kubelet/kuberuntime/kuberuntime_manager.go: what is killed for a probe is started
+  // again unless the restartPolicy is Never, whatever its exit code.
+  void end_for_probe(ContainerEntry& entry, ProbeKind failed) {
+    entry.again = entry.plan->sidecar || plan_.workload.restart_policy != RestartPolicy::never;
+    entry.why_killed = "Container " + entry.plan->name + " failed " +
+                       (failed == ProbeKind::startup ? "startup" : "liveness") + " probe" +
+                       (entry.again ? ", will be restarted: " : ": ") + entry.prober->why_failed();
+    stop(entry, entry.plan->probes.at(failed).numbers.grace_ms.value_or(plan_.workload.grace_ms));
+  }
+
+  // The shortest of several grace periods counts. A container that is being ended is not probed.
+  void stop(ContainerEntry& entry, Millis grace) {
+    if (!entry.is_running()) return;
+    const Millis kill_at = clock_.now() + grace;
+    entry.kill_at = std::min(entry.kill_at.value_or(kill_at), kill_at);
+    entry.prober.reset();
+    entry.process->kill_group(SIGTERM);
   }
 
   // A run has ended. `entry.report->state` has its start time.
@@ -221,11 +277,12 @@ class Keeper {
     state.exit_code = exit_code;
     state.signal = signal;
     if (state.reason.empty()) state.reason = exit_code == 0 ? "Completed" : "Error";
+    if (!entry.why_killed.empty()) state.message = std::exchange(entry.why_killed, {});
     state.finished_at = to_rfc3339(clock_.wall());
     dirty_ = true;
     const RestartPolicy policy = plan_.workload.restart_policy;
     const bool again =
-        entry.plan->sidecar ||
+        std::exchange(entry.again, false) || entry.plan->sidecar ||
         (entry.is_init ? exit_code != 0 && policy != RestartPolicy::never
                        : policy == RestartPolicy::always || (policy == RestartPolicy::on_failure && exit_code != 0));
     if (!again || stopping_ || ending_) {
@@ -242,23 +299,47 @@ class Keeper {
     has_crashed_ = true;
   }
 
+  // When something is to be done for a container though nothing happens to it.
+  Millis wake_of(const ContainerEntry& entry) const {
+    Millis wake = clock_.now() + 60'000;
+    if (entry.start_at && !stopping_ && !ending_) wake = std::min(wake, *entry.start_at);
+    if (entry.is_running() && entry.kill_at) wake = std::min(wake, *entry.kill_at);
+    if (entry.prober) wake = std::min(wake, entry.prober->wake().value_or(wake));
+    return wake;
+  }
+
+  std::vector<Check*> all_checks() {
+    std::vector<Check*> checks;
+    for (ContainerEntry* entry : all_entries()) {
+      if (entry->prober) entry->prober->add_checks(checks);
+    }
+    return checks;
+  }
+
   void wait() {
     std::vector<pollfd> ready = {{signals_, POLLIN, 0}};
     std::vector<ContainerProcess*> writers;
-    Millis wake = clock_.now() + 60000;
+    Millis wake = clock_.now() + 60'000;
     for (ContainerEntry* entry : all_entries()) {
-      if (entry->start_at && !stopping_ && !ending_) wake = std::min(wake, *entry->start_at);
+      wake = std::min(wake, wake_of(*entry));
       if (!entry->is_running() || entry->process->output() < 0) continue;
       ready.push_back({entry->process->output(), POLLIN, 0});
       writers.push_back(entry->process.get());
     }
+    std::vector<Check*> checks = all_checks();
+    std::erase_if(checks, [](const Check* check) { return check->fd() < 0; });
+    for (const Check* check : checks) ready.push_back({check->fd(), check->events(), 0});
     if (kill_at_) wake = std::min(wake, *kill_at_);
     if (dirty_) wake = std::min(wake, write_at_);
     poll(ready.data(), ready.size(), static_cast<int>(std::max<Millis>(wake - clock_.now(), 0)));
     for (std::size_t i = 0; i < writers.size(); ++i) {
       if (ready[i + 1].revents != 0) writers[i]->read_output();
     }
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      if (ready[i + 1 + writers.size()].revents != 0) checks[i]->on_ready();
+    }
     if (ready[0].revents != 0) read_signals();
+    for (ContainerEntry* entry : all_entries()) advance(*entry);
     if (kill_at_ && clock_.now() >= *kill_at_) {
       const Result<int> killed = kill_descendants();
       kill_at_ = clock_.now() + (killed ? kSweepPause : kSearchPause);
@@ -285,13 +366,19 @@ class Keeper {
       if (entry != entries.end()) (*entry)->process->kill_group(SIGKILL);
       int status = 0;
       waitpid(dead.si_pid, &status, WNOHANG);
-      if (entry != entries.end()) collect(**entry, status);
+      if (entry != entries.end()) {
+        collect(**entry, status);
+      } else {
+        for (Check* check : all_checks()) check->on_exit(dead.si_pid, status);
+      }
     }
   }
 
   // Kills the rest of the container, as happens when the first process of a pid namespace exits.
   void collect(ContainerEntry& entry, int wait_status) {
     const std::string container = "BERTH_CONTAINER=" + entry.plan->name;
+    entry.prober.reset();
+    entry.kill_at.reset();
     kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + plan_.workload.tag, container}); });
     entry.process->read_output();
     entry.process.reset();
@@ -302,9 +389,7 @@ class Keeper {
   void begin_stop(Millis grace) {
     const Millis kill_at = clock_.now() + grace;
     kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
-    for (ContainerEntry* entry : all_entries()) {
-      if (entry->is_running()) entry->process->kill_group(SIGTERM);
-    }
+    for (ContainerEntry* entry : all_entries()) stop(*entry, grace);
   }
 
   // Kills until no process of the pod is left, whatever it did to its session, parent or environment.
@@ -358,6 +443,7 @@ class Keeper {
   }
 
   const KeeperPlan& plan_;
+  ContainerStarter& starter_;
   const int signals_;
   RealClock clock_;
   PodState state_;
@@ -376,6 +462,8 @@ class Keeper {
 
 }  // namespace
 
-int keep(const KeeperPlan& plan, int signals) { return Keeper(plan, signals).run(); }
+int keep(const KeeperPlan& plan, ContainerStarter& starter, int signals) {
+  return Keeper(plan, starter, signals).run();
+}
 
 }  // namespace berth

@@ -17,6 +17,7 @@
 
 #include "core/clock.h"
 #include "firmware-host/agent/bound_volumes.h"
+#include "firmware-host/agent/container_starter.h"
 #include "firmware-host/agent/crash_backoff.h"
 #include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/workload.h"
@@ -43,6 +44,6 @@ inline constexpr int kStopSignal = 15;  // SIGTERM
 
 // What a keeper does, until its pod has ended; returns one of the exit codes above. `signals` is a signalfd of SIGCHLD
 // and the two signals, which are blocked.
-int keep(const KeeperPlan& plan, int signals);
+int keep(const KeeperPlan& plan, ContainerStarter& starter, int signals);
 
 }  // namespace berth

@@ -49,7 +49,7 @@ Json reports_json(const std::vector<ContainerReport>& reports) {
     json.set("restartCount", report.restarts);
     const bool runs = report.state.kind == Kind::running;
     const bool initialized = report.is_init && report.state.kind == Kind::terminated && report.state.exit_code == 0;
-    json.set("ready", runs || initialized).set("started", runs);
+    json.set("ready", (runs && report.ready) || initialized).set("started", runs && report.started);
     json.set("state", state_json(report.state));
     json.set("lastState", report.last.kind == Kind::terminated ? state_json(report.last) : Json::object());
     list.push_back(std::move(json));
@@ -71,6 +71,11 @@ Json status_json(const PodState& state) {
 int int_of(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
   return value != nullptr && value->is_integer() ? static_cast<int>(value->as_int()) : 0;
+}
+
+bool is_true(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && *value == Json(true);
 }
 
 ContainerState read_state(const Json* json) {
@@ -100,6 +105,8 @@ std::vector<ContainerReport> read_reports(const Json* list, bool is_init) {
     report.is_init = is_init;
     report.image = json.string_at("image");
     report.restarts = int_of(json, "restartCount");
+    report.started = is_true(json, "started");
+    report.ready = is_true(json, "ready");
     report.state = read_state(json.find("state"));
     report.last = read_state(json.find("lastState"));
     reports.push_back(std::move(report));

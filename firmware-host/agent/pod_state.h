@@ -30,6 +30,8 @@ struct ContainerReport {
   ContainerState state;
   ContainerState last;   // the previous run; reported if terminated
   bool is_init = false;  // a finished one that succeeded is ready
+  bool started = false;  // while it runs: its startup probe has succeeded, or it has none
+  bool ready = false;    // while it runs: likewise, and its readiness probe
 };
 
 struct PodState {

@@ -62,22 +62,6 @@ bool is_program(const std::string& path) {
   return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// The path of a command as execvp would find it; empty: none.
-std::string find_program(const std::string& command, const std::string& search_path, const std::string& directory) {
-  if (command.find('/') != std::string::npos) {
-    const std::string path = command.front() == '/' ? command : directory + "/" + command;
-    return is_program(path) ? path : std::string();
-  }
-  std::string_view rest = search_path;
-  while (!command.empty() && !rest.empty()) {
-    const std::size_t end = rest.find(':');
-    const std::string path = std::string(rest.substr(0, end)) + "/" + command;
-    if (path.front() == '/' && is_program(path)) return path;
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-  }
-  return {};
-}
-
 bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") != std::string::npos; }
 
 class Planner {
@@ -212,6 +196,9 @@ class Planner {
     }
     if (Status found = find_command(container, variables, plan); !found.is_success()) return found;
     for (const auto& [name, value] : variables) plan.env.push_back(name + "=" + value);
+    Result<std::map<ProbeKind, ProbePlan>> probes = plan_probes({container, variables}, path_);
+    if (!probes) return probes.error();
+    plan.probes = std::move(*probes);
     return plan;
   }
 
@@ -315,7 +302,7 @@ class Planner {
 }  // namespace
 
 const std::vector<std::string>& process_features() {
-  static const std::vector<std::string> kFeatures{"volumes/emptyDir", "volumes/ephemeral", "volumes/hostPath",
+  static const std::vector<std::string> kFeatures{"probes", "volumes/emptyDir", "volumes/ephemeral", "volumes/hostPath",
                                                   "volumes/persistentVolumeClaim"};
   return kFeatures;
 }
@@ -329,6 +316,21 @@ Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vecto
   Result<Workload> workload = Planner(pod, tag, volumes, site).plan();
   if (workload) workload->undone = missing_of(needs_of(pod), process_features());
   return workload;
+}
+
+std::string find_program(const std::string& command, const std::string& search_path, const std::string& directory) {
+  if (command.find('/') != std::string::npos) {
+    const std::string path = command.front() == '/' ? command : directory + "/" + command;
+    return is_program(path) ? path : std::string();
+  }
+  std::string_view rest = search_path;
+  while (!command.empty() && !rest.empty()) {
+    const std::size_t end = rest.find(':');
+    const std::string path = std::string(rest.substr(0, end)) + "/" + command;
+    if (path.front() == '/' && is_program(path)) return path;
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return {};
 }
 
 std::string expand_variables(const std::string& text, const Variables& known) {

@@ -159,13 +159,13 @@ TEST_F(RuntimeTest, DirectoriesWithinThePodsAreMadeBehindTheAnswerAndThoseOutsid
 
 TEST_F(RuntimeTest, RefusesAPodThatAsksForWhatItCannotDo) {
   runtime_->prepare(tag_, R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[
-      {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"periodSeconds":1}}]}})",
+      {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"grpc":{"port":1}}}]}})",
                     {});
   const Event prepared = wait_kind("prepared");
-  EXPECT_TRUE(
-      prepared.status.message().contains(" does not support spec.containers[0].livenessProbe (feature probes), "
-                                         "spec.containers[0].securityContext (feature "
-                                         "securityContext); remove it, or place the pod on a node that does"))
+  EXPECT_TRUE(prepared.status.message().contains(
+      " does not support spec.containers[0].livenessProbe.grpc (feature grpcProbes), "
+      "spec.containers[0].securityContext (feature "
+      "securityContext); remove it, or place the pod on a node that does"))
       << prepared.status.message();
   EXPECT_TRUE(runtime_->list().value().empty());
 }
