@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "firmware-host/agent/container_process.h"
+#include "firmware-host/agent/pod_conditions.h"
 #include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/prober.h"
 #include "firmware-host/real_clock.h"
@@ -67,6 +68,7 @@ class Keeper {
       for (const Need& need : plan_.workload.undone) remark_ += " " + need.field;
     }
     state_.message = remark_;
+    state_.conditions = plan_.conditions;
     add_entries(plan_.workload.init_containers, state_.init_containers, init_);
     add_entries(plan_.workload.containers, state_.containers, main_);
   }
@@ -74,7 +76,8 @@ class Keeper {
   int run() {
     if (!wait_for_go()) return kKeeperStopped;
     if (!plan_.is_first) sweep();
-    state_.started_at = to_rfc3339(clock_.wall());
+    // The pod's, over all of its keepers, as status.startTime is.
+    state_.started_at = plan_.started_at.empty() ? to_rfc3339(clock_.wall()) : plan_.started_at;
     note_begun();
     while (!is_over()) {
       start_due();
@@ -97,6 +100,7 @@ class Keeper {
       reports[i].image = plans[i].image;
       reports[i].state.reason = plan_.workload.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
       reports[i].is_init = &entries == &init_;
+      reports[i].sidecar = plans[i].sidecar;
       if (auto known = plan_.earlier.find(plans[i].name); known != plan_.earlier.end())
         resume(known->second, reports[i]);
       ContainerEntry entry;
@@ -417,11 +421,16 @@ class Keeper {
     return state_.phase == "Succeeded" ? kKeeperSucceeded : kKeeperFailed;
   }
 
+  std::string state_text() {
+    update_conditions(state_, plan_.workload.readiness_gates, to_rfc3339(clock_.wall()));
+    return to_json(state_).dump();
+  }
+
   // Before anything is started there is a state, so that a pod with restartPolicy Never is not started again. The first
   // one tells the agent nothing that it does not know: it is not moved into place, which would wake it. A part of it is
   // as good as none, since nothing was started then.
   void note_begun() {
-    if (plan_.is_first && !create_file(plan_.directory, PodState::kFile, to_json(state_).dump())) {
+    if (plan_.is_first && !create_file(plan_.directory, PodState::kFile, state_text())) {
       dirty_ = false;
     } else {
       write_state();
@@ -436,7 +445,7 @@ class Keeper {
     const bool durable = state_.finished || (has_crashed_ && clock_.now() >= durable_at_);
     if (durable) durable_at_ = clock_.now() + kDurableMs;
     has_crashed_ = has_crashed_ && !durable;
-    const std::error_code error = replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), durable);
+    const std::error_code error = replace_file(plan_.directory, PodState::kFile, state_text(), durable);
     dirty_ = error && error != std::errc::no_such_file_or_directory;  // nobody misses it if the directory is gone
     write_delay_ms_ = dirty_ ? std::clamp(write_delay_ms_ * 2, kFirstRewriteMs, kLongestRewriteMs) : 0;
     write_at_ = clock_.now() + write_delay_ms_;

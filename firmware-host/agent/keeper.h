@@ -14,6 +14,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "firmware-host/agent/bound_volumes.h"
@@ -31,6 +32,8 @@ struct KeeperPlan {
   VolumeDemands demands;  // as the configuration stood when it was forked
   bool is_first = false;  // the pod had no keeper before, which could have left processes behind
   std::map<std::string, ContainerReport> earlier;  // by container, as an earlier keeper of this pod left it
+  std::string started_at;                          // of the pod, likewise; empty: now
+  std::vector<ConditionReport> conditions;         // likewise
 };
 
 // Exit codes of a keeper, used if its directory was removed.

@@ -11,6 +11,8 @@
 #include <functional>
 #include <utility>
 
+#include "firmware-host/agent/pod_conditions.h"
+
 namespace berth {
 
 namespace {
@@ -57,6 +59,29 @@ Json reports_json(const std::vector<ContainerReport>& reports) {
   return list;
 }
 
+Json conditions_json(const std::vector<ConditionReport>& conditions) {
+  Json list = Json::array();
+  for (const ConditionReport& condition : conditions) {
+    Json json = Json::object();
+    json.set("type", condition.type).set("status", condition.holds ? "True" : "False");
+    set_unless_empty(json, "lastTransitionTime", condition.since);
+    set_unless_empty(json, "reason", condition.reason);
+    set_unless_empty(json, "message", condition.message);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::vector<ConditionReport> read_conditions(const Json* list) {
+  std::vector<ConditionReport> conditions;
+  if (list == nullptr || !list->is_array()) return conditions;
+  for (const Json& json : list->as_array()) {
+    conditions.push_back({json.string_at("type"), json.string_at("status") == "True", json.string_at("reason"),
+                          json.string_at("message"), json.string_at("lastTransitionTime")});
+  }
+  return conditions;
+}
+
 Json status_json(const PodState& state) {
   Json status = Json::object();
   status.set("phase", state.phase);
@@ -65,6 +90,7 @@ Json status_json(const PodState& state) {
   set_unless_empty(status, "startTime", state.started_at);
   if (!state.init_containers.empty()) status.set("initContainerStatuses", reports_json(state.init_containers));
   status.set("containerStatuses", reports_json(state.containers));
+  if (!state.conditions.empty()) status.set("conditions", conditions_json(state.conditions));
   return status;
 }
 
@@ -143,6 +169,7 @@ std::string status_text(PodState state) {
     for (auto* reports : {&state.init_containers, &state.containers}) {
       for (ContainerReport& report : *reports) part(report);
     }
+    for (ConditionReport& condition : state.conditions) condition.message.clear();  // names of many containers
     text = status_json(state).dump();
   };
   leave_out([](ContainerReport& report) { report.state.message = report.last.message = {}; });
@@ -170,6 +197,7 @@ std::string not_started_text(const std::string& directory, const std::string& wh
   state.phase = is_over ? "Failed" : "Pending";
   state.reason = is_over ? "StartError" : PodState::kStartDelayed;
   state.message = why;
+  update_conditions(state, {}, {});
   return status_text(std::move(state));
 }
 
@@ -193,6 +221,7 @@ Result<PodState> parse_pod_state(std::string_view text) {
   state.started_at = status->string_at("startTime");
   state.init_containers = read_reports(status->find("initContainerStatuses"), true);
   state.containers = read_reports(status->find("containerStatuses"), false);
+  state.conditions = read_conditions(status->find("conditions"));
   return state;
 }
 

@@ -30,8 +30,18 @@ struct ContainerReport {
   ContainerState state;
   ContainerState last;   // the previous run; reported if terminated
   bool is_init = false;  // a finished one that succeeded is ready
+  bool sidecar = false;  // an init container that runs along; not in the file
   bool started = false;  // while it runs: its startup probe has succeeded, or it has none
   bool ready = false;    // while it runs: likewise, and its readiness probe
+};
+
+// status.conditions[] (pod_conditions.h).
+struct ConditionReport {
+  std::string type;
+  bool holds = false;
+  std::string reason;
+  std::string message;
+  std::string since;  // lastTransitionTime; empty: not known
 };
 
 struct PodState {
@@ -47,6 +57,7 @@ struct PodState {
   std::string started_at;
   std::vector<ContainerReport> init_containers;
   std::vector<ContainerReport> containers;
+  std::vector<ConditionReport> conditions;
 };
 
 // {"handle":...,"finished":...,"status":{podStatus}}

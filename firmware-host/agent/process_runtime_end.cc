@@ -12,7 +12,9 @@
 #include <optional>
 #include <utility>
 
+#include "firmware-host/agent/pod_conditions.h"
 #include "firmware-host/agent/process_runtime_pod.h"
+#include "firmware-host/real_clock.h"
 
 namespace berth {
 
@@ -130,6 +132,7 @@ void ProcessRuntime::write_lost(const Tag& tag) {
   state.reason = "KeeperLost";
   state.message = "the pod's keeper process died; restartPolicy Never does not allow a restart";
   note_lost_runs(state);
+  update_conditions(state, {}, to_rfc3339(clock_.wall()));
   const std::error_code error = replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
   if (error && error != std::errc::no_such_file_or_directory) {
     return try_again(pod, "cannot write the state of a pod that ended, trying again", Status::error(error.message()),

@@ -105,6 +105,9 @@ class Planner {
     if (const Json& grace = member(spec_, "terminationGracePeriodSeconds"); grace.is_integer()) {
       plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
     }
+    for (const Json& gate : list_of(spec_, "readinessGates")) {
+      plan_.readiness_gates.push_back(gate.string_at("conditionType"));
+    }
     return Status::ok();
   }
 

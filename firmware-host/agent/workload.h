@@ -50,10 +50,11 @@ struct Workload {
   std::vector<ContainerPlan> init_containers;
   std::vector<ContainerPlan> containers;
   RestartPolicy restart_policy = RestartPolicy::always;
-  Millis grace_ms = 30000;               // spec.terminationGracePeriodSeconds
-  std::vector<std::string> directories;  // created before the start: emptyDir, subPath
-  std::vector<NodePath> existing;        // must already be there: hostPath
-  std::vector<BoundVolume> volumes;      // bound and used by the pod: must already be directories too
+  Millis grace_ms = 30000;                   // spec.terminationGracePeriodSeconds
+  std::vector<std::string> readiness_gates;  // spec.readinessGates[].conditionType
+  std::vector<std::string> directories;      // created before the start: emptyDir, subPath
+  std::vector<NodePath> existing;            // must already be there: hostPath
+  std::vector<BoundVolume> volumes;          // bound and used by the pod: must already be directories too
   // What has no effect here. Not an error of the plan: pods that an earlier version admitted run on.
   std::vector<Need> undone;
 };
