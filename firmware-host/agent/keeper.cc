@@ -13,11 +13,11 @@
 #include <system_error>
 #include <utility>
 
-#include "firmware-host/agent/container_process.h"
+#include "firmware-host/agent/container_entry.h"
 #include "firmware-host/agent/pod_conditions.h"
 #include "firmware-host/agent/pod_state.h"
-#include "firmware-host/agent/prober.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/state_directory.h"
 
 namespace berth {
 
@@ -28,7 +28,9 @@ static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 constexpr Millis kFirstRewriteMs = 100;  // after a state that could not be written; then twice as long each time
 constexpr Millis kLongestRewriteMs = 5000;
 constexpr Millis kDurableMs = 60'000;  // at least between two writes of a state that are made durable
-constexpr Millis kDelayedMs = 1000;    // before a start that was delayed is tried again
+constexpr Millis kLeastGraceMs =
+    2000;                            // minimumGracePeriodInSeconds of pkg/kubelet/kuberuntime, kuberuntime_manager.go
+constexpr Millis kDelayedMs = 1000;  // before a start that was delayed is tried again
 
 // Waits until the kernel tells: a keeper without a handle would be reported under a wrong one.
 std::string handle_of_this_process() {
@@ -37,26 +39,6 @@ std::string handle_of_this_process() {
     if (start_time) return to_text(ProcessId{getpid(), *start_time});
   }
 }
-
-// A container of the pod, over all of its runs.
-struct ContainerEntry {
-  const ContainerPlan* plan = nullptr;
-  bool is_init = false;
-  ContainerReport* report = nullptr;
-  std::unique_ptr<ContainerProcess> process;  // while it runs
-  std::unique_ptr<Prober> prober;             // while it runs, and is not being ended
-  std::optional<Millis> start_at;             // in backoff until then
-  RestartDelay delay;
-  Millis started = 0;
-  bool was_started = false;       // as `started` of its status, in any run: what waits for a sidecar waits no more
-  std::optional<Millis> kill_at;  // it is being ended, and killed then
-  std::string why_killed;         // by a probe
-  bool again = false;             // whatever its exit code is
-  bool done = false;              // ended for good
-
-  bool is_running() const { return process != nullptr; }
-  bool has_succeeded() const { return done && report->state.exit_code == 0; }
-};
 
 class Keeper {
  public:
@@ -78,8 +60,12 @@ class Keeper {
     if (!plan_.is_first) sweep();
     // The pod's, over all of its keepers, as status.startTime is.
     state_.started_at = plan_.started_at.empty() ? to_rfc3339(clock_.wall()) : plan_.started_at;
+    if (plan_.workload.active_deadline_ms) {
+      state_.active = active_since(plan_.active, plan_.started_at, boot_id().value_or(std::string()), clock_);
+    }
     note_begun();
     while (!is_over()) {
+      check_deadline();
       start_due();
       write_state();
       if (is_over()) break;
@@ -157,11 +143,26 @@ class Keeper {
     return false;
   }
 
+  // pkg/kubelet/active_deadline.go
+  std::optional<Millis> deadline() const {
+    if (!plan_.workload.active_deadline_ms || stopping_ || ending_) return std::nullopt;
+    return state_.active.at + *plan_.workload.active_deadline_ms;
+  }
+
+  void check_deadline() {
+    if (const std::optional<Millis> at = deadline(); !at || clock_.now() < *at) return;
+    is_too_late_ = ending_ = true;
+    begin_stop(plan_.workload.grace_ms);
+  }
+
   void start_due() {
     if (stopping_ || ending_) return;
     const bool is_initialized = start_init_containers();
     if (is_initialized) {
-      for (ContainerEntry& entry : main_) start_if_due(entry);
+      for (ContainerEntry& entry : main_) {
+        start_if_due(entry);
+        if (entry.is_in_post_start()) break;
+      }
     }
     tell_phase(is_initialized);
   }
@@ -185,7 +186,11 @@ class Keeper {
       return entry->report->state.reason == PodState::kStartDelayed;
     });
     const bool is_delayed = delayed != entries.end();
-    const std::string phase = is_initialized && (!is_delayed || any_running()) ? "Running" : "Pending";
+    const bool is_creating = std::any_of(main_.begin(), main_.end(), [](const ContainerEntry& entry) {
+      return entry.is_in_post_start() && entry.report->last.kind != ContainerState::Kind::terminated;
+    });
+    const bool runs = is_initialized && !is_creating && (!is_delayed || any_running());
+    const std::string phase = runs ? "Running" : "Pending";
     if (state_.phase != phase) dirty_ = true;
     state_.phase = phase;
     state_.reason = is_delayed ? PodState::kStartDelayed : "";
@@ -218,19 +223,30 @@ class Keeper {
     const Result<StartedProcess> process = starter_.start(*entry.plan);
     if (process) {
       entry.process = std::make_unique<ContainerProcess>(*process, plan_.directory + "/" + entry.plan->name + ".log");
-      entry.report->state.kind = ContainerState::Kind::running;
-      begin_probes(entry);
-      return;
+      return begin_run(entry);
     }
     entry.report->state.message = process.error().message();
     entry.report->state.reason = "StartError";
     ended(entry, 128, 0);
   }
 
+  // It is not told as running, nor probed, before its postStart has succeeded.
+  void begin_run(ContainerEntry& entry) {
+    if (!entry.plan->post_start) return begin_probes(entry);
+    entry.report->state.reason = plan_.workload.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
+    entry.hook = std::make_unique<HookRun>(*entry.plan->post_start, site_of(entry, true), clock_.now());
+  }
+
+  CheckSite site_of(const ContainerEntry& entry, bool is_hook) {
+    return {starter_, *entry.plan, entry.process->pid(), is_hook};
+  }
+
   void begin_probes(ContainerEntry& entry) {
+    entry.report->state.kind = ContainerState::Kind::running;
+    entry.report->state.reason.clear();
     entry.report->started = entry.report->ready = false;
-    entry.prober =
-        std::make_unique<Prober>(CheckSite{starter_, *entry.plan, entry.process->pid(), false}, entry.started);
+    entry.prober = std::make_unique<Prober>(site_of(entry, false), entry.started);
+    dirty_ = true;
     note_probes(entry);
   }
 
@@ -250,9 +266,23 @@ class Keeper {
       note_probes(entry);
       if (const std::optional<ProbeKind> failed = entry.prober->schedule().failed()) end_for_probe(entry, *failed);
     }
-    if (!entry.is_running() || !entry.kill_at || *entry.kill_at > clock_.now()) return;
+    if (entry.hook) advance_hook(entry);
+    if (!entry.is_running() || !entry.end || entry.end->kill_at > clock_.now()) return;
     entry.process->kill_group(SIGKILL);
-    entry.kill_at = clock_.now() + kSweepPause;
+    entry.end->kill_at = clock_.now() + kSweepPause;
+  }
+
+  void advance_hook(ContainerEntry& entry) {
+    const std::optional<CheckOutcome> outcome = entry.hook->outcome(clock_.now());
+    if (entry.end) {
+      if (outcome || entry.end->kill_at <= clock_.now()) tell(entry);
+    } else if (outcome) {
+      entry.hook.reset();
+      if (outcome->result == ProbeResult::success) return begin_probes(entry);
+      entry.reason_killed = "FailedPostStartHook";
+      entry.why_killed = "PostStartHook failed: " + outcome->why.substr(0, kReasonBytesMax);
+      stop(entry, plan_.workload.grace_ms);
+    }
   }
 
   // As computePodActions() in pkg/kubelet/kuberuntime/kuberuntime_manager.go: what is killed for a probe is started
@@ -265,12 +295,28 @@ class Keeper {
     stop(entry, entry.plan->probes.at(failed).numbers.grace_ms.value_or(plan_.workload.grace_ms));
   }
 
-  // The shortest of several grace periods counts. A container that is being ended is not probed.
+  // The shortest of several grace periods counts. A container that is being ended is not probed. As killContainer() of
+  // pkg/kubelet/kuberuntime/kuberuntime_container.go: what preStop takes is part of the grace period, and preStop is
+  // cut at its end; of a period of zero there is nothing to run it in.
   void stop(ContainerEntry& entry, Millis grace) {
     if (!entry.is_running()) return;
     const Millis kill_at = clock_.now() + grace;
-    entry.kill_at = std::min(entry.kill_at.value_or(kill_at), kill_at);
+    const bool has_begun = entry.end.has_value();
+    if (!has_begun) entry.end = ContainerEnd{kill_at, false, 0};
+    entry.end->kill_at = std::min(entry.end->kill_at, kill_at);
+    entry.end->least_ms = grace > 0 && entry.plan->pre_stop ? kLeastGraceMs : 0;
     entry.prober.reset();
+    if (has_begun && entry.hook) return;
+    entry.hook.reset();
+    if (has_begun || !entry.plan->pre_stop || grace <= 0) return tell(entry);
+    entry.hook = std::make_unique<HookRun>(*entry.plan->pre_stop, site_of(entry, true), clock_.now());
+  }
+
+  void tell(ContainerEntry& entry) {
+    entry.hook.reset();
+    if (!entry.end->told) entry.end->kill_at = std::max(entry.end->kill_at, clock_.now() + entry.end->least_ms);
+    entry.end->told = true;
+    if (kill_at_) kill_at_ = std::max(*kill_at_, entry.end->kill_at);
     entry.process->kill_group(SIGTERM);
   }
 
@@ -280,6 +326,7 @@ class Keeper {
     state.kind = ContainerState::Kind::terminated;
     state.exit_code = exit_code;
     state.signal = signal;
+    if (!entry.reason_killed.empty()) state.reason = std::exchange(entry.reason_killed, {});
     if (state.reason.empty()) state.reason = exit_code == 0 ? "Completed" : "Error";
     if (!entry.why_killed.empty()) state.message = std::exchange(entry.why_killed, {});
     state.finished_at = to_rfc3339(clock_.wall());
@@ -307,7 +354,8 @@ class Keeper {
   Millis wake_of(const ContainerEntry& entry) const {
     Millis wake = clock_.now() + 60'000;
     if (entry.start_at && !stopping_ && !ending_) wake = std::min(wake, *entry.start_at);
-    if (entry.is_running() && entry.kill_at) wake = std::min(wake, *entry.kill_at);
+    if (entry.is_running() && entry.end) wake = std::min(wake, entry.end->kill_at);
+    if (entry.hook) wake = std::min(wake, entry.hook->wake().value_or(wake));
     if (entry.prober) wake = std::min(wake, entry.prober->wake().value_or(wake));
     return wake;
   }
@@ -316,6 +364,7 @@ class Keeper {
     std::vector<Check*> checks;
     for (ContainerEntry* entry : all_entries()) {
       if (entry->prober) entry->prober->add_checks(checks);
+      if (entry->hook && entry->hook->check() != nullptr) checks.push_back(entry->hook->check());
     }
     return checks;
   }
@@ -334,6 +383,7 @@ class Keeper {
     std::erase_if(checks, [](const Check* check) { return check->fd() < 0; });
     for (const Check* check : checks) ready.push_back({check->fd(), check->events(), 0});
     if (kill_at_) wake = std::min(wake, *kill_at_);
+    wake = std::min(wake, deadline().value_or(wake));
     if (dirty_) wake = std::min(wake, write_at_);
     poll(ready.data(), ready.size(), static_cast<int>(std::max<Millis>(wake - clock_.now(), 0)));
     for (std::size_t i = 0; i < writers.size(); ++i) {
@@ -382,7 +432,10 @@ class Keeper {
   void collect(ContainerEntry& entry, int wait_status) {
     const std::string container = "BERTH_CONTAINER=" + entry.plan->name;
     entry.prober.reset();
-    entry.kill_at.reset();
+    entry.hook.reset();
+    entry.end.reset();
+    // Of one that ends before its postStart does.
+    if (entry.report->state.kind == ContainerState::Kind::waiting) entry.report->state.reason.clear();
     kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + plan_.workload.tag, container}); });
     entry.process->read_output();
     entry.process.reset();
@@ -414,6 +467,11 @@ class Keeper {
     state_.message = remark_;
     for (ContainerEntry* entry : all_entries()) {
       if (!entry->plan->sidecar && !entry->has_succeeded()) state_.phase = "Failed";
+    }
+    if (is_too_late_) {
+      state_.phase = "Failed";
+      state_.reason = "DeadlineExceeded";
+      state_.message = "Pod was active on the node longer than the specified deadline";
     }
     dirty_ = true;
     // The outcome cannot be determined again, so this process does not end before it is written, unless it is stopped.
@@ -460,7 +518,8 @@ class Keeper {
   std::vector<ContainerEntry> init_;
   std::vector<ContainerEntry> main_;
   bool stopping_ = false;      // on request
-  bool ending_ = false;        // main containers have ended, sidecars are being stopped
+  bool is_too_late_ = false;   // its deadline has passed
+  bool ending_ = false;        // main containers have ended, sidecars are being stopped; or all are, at the deadline
   bool dirty_ = true;          // the file does not have the state
   Millis write_delay_ms_ = 0;  // after the last attempt to write it, which failed
   Millis write_at_ = 0;        // not before

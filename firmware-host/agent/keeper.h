@@ -2,13 +2,15 @@
 //
 //   held ──SIGUSR1──▶ init containers, one by one ──▶ containers, in parallel ──all ended for good──▶ exit
 //     │                              │  SIGTERM(grace)         │  SIGTERM(grace)
-//     └──SIGTERM──▶ exit             └─────────▶ stopping: SIGTERM to groups, SIGKILL after grace ──▶ exit
+//     └──SIGTERM──▶ exit             └─────────▶ stopping: preStop, SIGTERM to groups, SIGKILL after grace ──▶ exit
 //
 // It is forked without exec (children.h), ahead of Bind where it can be: it needs no file on disk and starts held, so
 // that a workload never runs before the agent has recorded it. It stays held if the agent dies; the next agent takes it
 // over or stops it, by signals. It leads its own session and is the subreaper of its pod's orphans; containers are
 // killed when it exits (PR_SET_PDEATHSIG). Before each run it looks for the pod's volumes; while one is missing, the
-// container waits with reason StartDelayed. It writes its state to <pod directory>/state.json (pod_state.h), output to
+// container waits with reason StartDelayed. What a kubelet does around a container it does in one loop that never
+// blocks: probes (prober.h), hooks (hook_run.h), restarts (crash_backoff.h), the pod's deadline; how a process is
+// started is left to its ContainerStarter. It writes its state to <pod directory>/state.json (pod_state.h), output to
 // <pod directory>/<container>.log.
 #pragma once
 
@@ -33,6 +35,7 @@ struct KeeperPlan {
   bool is_first = false;  // the pod had no keeper before, which could have left processes behind
   std::map<std::string, ContainerReport> earlier;  // by container, as an earlier keeper of this pod left it
   std::string started_at;                          // of the pod, likewise; empty: now
+  ActiveSince active;                              // likewise
   std::vector<ConditionReport> conditions;         // likewise
 };
 

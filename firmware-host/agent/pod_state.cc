@@ -158,7 +158,9 @@ std::error_code write_and_close(int fd, std::string_view text, bool durable) {
 
 Json to_json(const PodState& state) {
   Json json = Json::object();
-  json.set("handle", state.handle).set("finished", state.finished).set("status", status_json(state));
+  json.set("handle", state.handle).set("finished", state.finished);
+  if (!state.active.boot.empty()) json.set("boot", state.active.boot).set("activeSince", state.active.at);
+  json.set("status", status_json(state));
   return json;
 }
 
@@ -215,6 +217,9 @@ Result<PodState> parse_pod_state(std::string_view text) {
   PodState state;
   state.handle = json->string_at("handle");
   state.finished = finished->as_bool();
+  state.active.boot = json->string_at("boot");
+  const Json* since = json->find("activeSince");
+  if (since != nullptr && since->is_integer()) state.active.at = since->as_int();
   state.phase = status->string_at("phase");
   state.reason = status->string_at("reason");
   state.message = status->string_at("message");

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/json/json.h"
+#include "firmware-host/agent/active_deadline.h"
 
 namespace berth {
 
@@ -55,12 +56,13 @@ struct PodState {
   std::string reason;
   std::string message;
   std::string started_at;
+  ActiveSince active;  // of a pod with a deadline
   std::vector<ContainerReport> init_containers;
   std::vector<ContainerReport> containers;
   std::vector<ConditionReport> conditions;
 };
 
-// {"handle":...,"finished":...,"status":{podStatus}}
+// {"handle":...,"finished":...,"boot":...,"activeSince":...,"status":{podStatus}}
 Json to_json(const PodState& state);
 Result<PodState> parse_pod_state(std::string_view text);
 // Only the podStatus object, as text of at most kStatusBytes unless there are very many containers: of a longer one

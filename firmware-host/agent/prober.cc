@@ -8,7 +8,6 @@ namespace berth {
 namespace {
 
 constexpr std::array<ProbeKind, 3> kKinds{ProbeKind::startup, ProbeKind::readiness, ProbeKind::liveness};
-constexpr std::size_t kReasonBytesMax = 1024;  // of what a check says; a pod's status has room for some
 
 const char* title_of(ProbeKind kind) {
   return kind == ProbeKind::startup ? "Startup" : kind == ProbeKind::readiness ? "Readiness" : "Liveness";

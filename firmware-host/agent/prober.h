@@ -13,6 +13,8 @@
 
 namespace berth {
 
+inline constexpr std::size_t kReasonBytesMax = 1024;  // of what a check says; a pod's status has room for some
+
 class Prober {
  public:
   // `site` and what it refers to outlive it.

@@ -351,6 +351,7 @@ Status ProcessRuntime::fork_held(Pod& pod) {
     if (*before) {
       ordered.earlier = reports_of_runs_that_ended(**before);
       ordered.started_at = (*before)->started_at;
+      ordered.active = (*before)->active;
       ordered.conditions = (*before)->conditions;
     }
     Result<HeldKeeper> forked = fork_keeper(ordered);

@@ -105,6 +105,9 @@ class Planner {
     if (const Json& grace = member(spec_, "terminationGracePeriodSeconds"); grace.is_integer()) {
       plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
     }
+    if (const Json& deadline = member(spec_, "activeDeadlineSeconds"); deadline.is_integer()) {
+      plan_.active_deadline_ms = std::clamp<std::int64_t>(deadline.as_int(), 0, INT32_MAX) * 1000;
+    }
     for (const Json& gate : list_of(spec_, "readinessGates")) {
       plan_.readiness_gates.push_back(gate.string_at("conditionType"));
     }
@@ -202,6 +205,11 @@ class Planner {
     Result<std::map<ProbeKind, ProbePlan>> probes = plan_probes({container, variables}, path_);
     if (!probes) return probes.error();
     plan.probes = std::move(*probes);
+    for (const auto& [hook, planned] : {std::pair{"postStart", &plan.post_start}, {"preStop", &plan.pre_stop}}) {
+      Result<std::optional<HandlerPlan>> handler = plan_hook({container, variables}, hook, path_);
+      if (!handler) return handler.error();
+      *planned = std::move(*handler);
+    }
     return plan;
   }
 
@@ -305,7 +313,12 @@ class Planner {
 }  // namespace
 
 const std::vector<std::string>& process_features() {
-  static const std::vector<std::string> kFeatures{"probes", "volumes/emptyDir", "volumes/ephemeral", "volumes/hostPath",
+  static const std::vector<std::string> kFeatures{"activeDeadline",
+                                                  "lifecycle",
+                                                  "probes",
+                                                  "volumes/emptyDir",
+                                                  "volumes/ephemeral",
+                                                  "volumes/hostPath",
                                                   "volumes/persistentVolumeClaim"};
   return kFeatures;
 }

@@ -34,6 +34,8 @@ struct ContainerPlan {
   std::string directory;          // working directory
   bool sidecar = false;           // an init container with restartPolicy Always
   std::map<ProbeKind, ProbePlan> probes;
+  std::optional<HandlerPlan> post_start;
+  std::optional<HandlerPlan> pre_stop;
 };
 
 // A path of the node that a pod uses and that must be there: of a hostPath.
@@ -51,6 +53,7 @@ struct Workload {
   std::vector<ContainerPlan> containers;
   RestartPolicy restart_policy = RestartPolicy::always;
   Millis grace_ms = 30000;                   // spec.terminationGracePeriodSeconds
+  std::optional<Millis> active_deadline_ms;  // spec.activeDeadlineSeconds
   std::vector<std::string> readiness_gates;  // spec.readinessGates[].conditionType
   std::vector<std::string> directories;      // created before the start: emptyDir, subPath
   std::vector<NodePath> existing;            // must already be there: hostPath

@@ -81,6 +81,18 @@ TEST(ProbePlan, DemandsAHandler) {
   EXPECT_TRUE(plans_of("{}")->empty()) << "which asks for nothing";
 }
 
+TEST(ProbePlan, OfAHookHasASleepToo) {
+  const auto hook = [](const std::string& handler) {
+    const Json container = Json::parse(R"({"name":"c","lifecycle":{"preStop":)" + handler + "}}").value();
+    return plan_hook({container, kVariables}, "preStop", "spec.containers[0]");
+  };
+  EXPECT_EQ(hook(R"({"sleep":{"seconds":3}})").value()->sleep_ms, 3000);
+  EXPECT_EQ(hook(R"({"httpGet":{"port":80,"path":"/bye"}})").value()->path, "/bye");
+  EXPECT_FALSE(hook("{}").value().has_value());
+  EXPECT_EQ(hook(R"({"tcpSocket":{"port":80}})").error().message(),
+            "spec.containers[0].lifecycle.preStop: must have one of exec, httpGet and sleep");
+}
+
 TEST(ProbePlan, LeavesOutWhatAsksForAFeatureThatIsMissing) {
   for (const char* probe : {R"({"grpc":{"port":1}})", R"({"httpGet":{"port":1,"scheme":"HTTPS"}})",
                             R"({"httpGet":{"port":1,"host":"example.org"}})"}) {

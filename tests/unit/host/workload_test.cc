@@ -140,6 +140,9 @@ TEST(Workload, ListsWhatItCannotDo) {
 
 // What asks for a feature that is no volume.
 const std::map<std::string, std::string> kAsking{
+    {"activeDeadline", R"({"activeDeadlineSeconds":5,"containers":[{"name":"c","command":["sh"]}]})"},
+    {"lifecycle", R"({"containers":[{"name":"c","command":["sh"],"lifecycle":{"postStart":{"exec":{"command":["true"]}},
+                      "preStop":{"sleep":{"seconds":1}}}}]})"},
     {"probes", R"({"containers":[{"name":"c","command":["sh"],"startupProbe":{"exec":{"command":["true"]}},
                    "readinessProbe":{"tcpSocket":{"port":1}},
                    "livenessProbe":{"httpGet":{"port":1,"host":"::1","scheme":"HTTP"}}}]})"},
