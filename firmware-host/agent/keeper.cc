@@ -16,6 +16,7 @@
 #include "firmware-host/agent/container_entry.h"
 #include "firmware-host/agent/pod_conditions.h"
 #include "firmware-host/agent/pod_state.h"
+#include "firmware-host/agent/process_tree.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/state_directory.h"
 
