@@ -114,8 +114,15 @@ class Reader {
 
   void read_container(const Json& container, const std::string& path) {
     for (const char* field : {"livenessProbe", "readinessProbe", "startupProbe"}) {
-      if (asks(member(container, field))) add("probes", path + "." + field);
+      const Json& probe = member(container, field);
+      if (asks(probe)) add("probes", path + "." + field);
+      if (!member(probe, "grpc").is_null()) add("grpcProbes", path + "." + field + ".grpc");
+      read_handler(probe, path + "." + field);
     }
+    const Json& lifecycle = member(container, "lifecycle");
+    for (const char* hook : {"postStart", "preStop"})
+      read_handler(member(lifecycle, hook), path + ".lifecycle." + hook);
+    if (asks(member(lifecycle, "stopSignal"))) add("stopSignals", path + ".lifecycle.stopSignal");
     for (const char* field : {"lifecycle", "securityContext", "volumeDevices"}) {
       if (asks(member(container, field))) add(field, path + "." + field);
     }
@@ -124,6 +131,15 @@ class Reader {
     if (!has_command && is_image_alone(container.string_at("image"))) add("images", path + ".image without command");
     read_mounts(container, path);
     read_env(container, path);
+  }
+
+  void read_handler(const Json& handler, const std::string& path) {
+    if (member(handler, "httpGet").string_at("scheme") == "HTTPS") add("httpsHandlers", path + ".httpGet.scheme");
+    for (const char* kind : {"httpGet", "tcpSocket"}) {
+      if (!is_plain_host(member(handler, kind).string_at("host"))) {
+        add("handlerHostNames", path + "." + kind + ".host");
+      }
+    }
   }
 
   void read_mounts(const Json& container, const std::string& path) {
@@ -172,6 +188,13 @@ bool is_feature_name(std::string_view name) {
 
 bool is_volume_source(std::string_view member) {
   return std::find(kVolumeSources.begin(), kVolumeSources.end(), member) != kVolumeSources.end();
+}
+
+bool is_plain_host(std::string_view host) {
+  const bool is_four = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  const bool is_six = host.find(':') != std::string_view::npos &&
+                      host.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
+  return is_four || is_six || host == "localhost";
 }
 
 bool is_plain_field(std::string_view path) {

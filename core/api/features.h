@@ -11,6 +11,10 @@
 //   probes lifecycle limits securityContext readOnlyMounts subPathExprs volumeDevices resourceFieldRefs
 //   activeDeadline hostAliases dnsConfig emptyDirMedium emptyDirSizeLimit containerRestartPolicies
 //                                               the field of that name, unless it is empty
+//   grpcProbes                                  a probe by grpc (besides `probes`)
+//   httpsHandlers                               httpGet of a probe or hook with scheme: HTTPS
+//   handlerHostNames                            httpGet.host or tcpSocket.host that is a name, which must be resolved
+//   stopSignals                                 lifecycle.stopSignal
 //   userNamespaces                              hostUsers: false
 // A name never changes its meaning. What an older device does without naming it gets no name: such a device would be
 // taken for one that cannot.
@@ -72,6 +76,8 @@ inline constexpr std::array<std::string_view, 30> kVolumeSources{"awsElasticBloc
 bool is_feature_name(std::string_view name);
 // One of kVolumeSources.
 bool is_volume_source(std::string_view member);
+// A host of a probe or hook that asks for no resolver: empty, "localhost", or the text of an address.
+bool is_plain_host(std::string_view host);
 // What any device can put into the environment by valueFrom.fieldRef.fieldPath.
 bool is_plain_field(std::string_view path);
 // What only some can.

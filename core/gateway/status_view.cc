@@ -1,5 +1,7 @@
 #include "core/gateway/status_view.h"
 
+#include <algorithm>
+
 #include "core/api/validation.h"
 #include "core/objects/reserved_labels.h"
 
@@ -48,6 +50,19 @@ std::string ignored_labels_in(const std::string& node, const Manifest& facts) {
 void show_containers(const Json& observed, Json& status) {
   for (std::string_view key : {"startTime", "initContainerStatuses", "containerStatuses"}) {
     if (const Json* member = observed.find(key)) status.set(key, *member);
+  }
+}
+
+// Those that the device knows (Ready, ContainersReady ...), behind the gateway's own, which it cannot replace.
+void add_device_conditions(const Json& observed, Json::Array& conditions) {
+  const Json* list = observed.find("conditions");
+  if (list == nullptr || !list->is_array()) return;
+  for (const Json& each : list->as_array()) {
+    const std::string type = each.string_at("type");
+    const bool is_known = type == "PodScheduled" || type == "DisruptionTarget" || type == "UnknownFields" ||
+                          std::any_of(conditions.begin(), conditions.end(),
+                                      [&](const Json& other) { return other.string_at("type") == type; });
+    if (!is_known) conditions.push_back(each);
   }
 }
 
@@ -112,6 +127,7 @@ Json StatusView::pod_status(const PodEntry& entry) const {
   const Json observed = entry.observed.json();
   const Json* observed_phase = observed.find("phase");
   bool scheduled = entry.finished;
+  bool is_observed = false;  // by the device that it is on, in the present placement
   std::string phase = "Pending";
   if (auto found = placement_.state().bindings.find(entry.pod->uid()); found != placement_.state().bindings.end()) {
     const Row& row = found->second.row;
@@ -119,14 +135,15 @@ Json StatusView::pod_status(const PodEntry& entry) const {
     const Json* epoch = observed.find("epoch");
     const bool current = epoch != nullptr && *epoch == Json(to_text(row.epoch));
     if (current && observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
-    if (current) show_containers(observed, status);
+    is_observed = current;
     status.set("nodeName", row.node.get());
     scheduler.set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
   } else if (entry.finished) {
     if (observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
-    show_containers(observed, status);
+    is_observed = true;
     if (const Json* node = observed.find("node")) status.set("nodeName", *node);
   }
+  if (is_observed) show_containers(observed, status);
   status.set("phase", phase);
   if (entry.deleting) status.set("deleting", true);
   const std::string why = scheduled ? std::string() : why_pending(entry);
@@ -135,6 +152,7 @@ Json StatusView::pod_status(const PodEntry& entry) const {
     conditions.push_back(condition("DisruptionTarget", true, "PreemptionByScheduler", disruption));
   }
   if (entry.pod->spec->has_unknown_fields) add_unknown_fields(Kind::pod, entry.pod->manifest().json(), conditions);
+  if (is_observed) add_device_conditions(observed, conditions);
   status.set("conditions", Json(std::move(conditions)));
   if (const std::string node = nominated_node(entry); !node.empty()) status.set("nominatedNodeName", node);
   if (!scheduled) {

@@ -51,6 +51,15 @@ void read_container(FieldReader& container) {
   container.read_object("lastState", read_state);
 }
 
+// core/v1 PodCondition.
+void read_condition(FieldReader& condition) {
+  std::string text;
+  if (!condition.has("type")) condition.error("type", "missing; which condition is it?");
+  read_texts(condition, {"type", "reason", "message"});
+  condition.read_enum("status", {"True", "False", "Unknown"}, text);
+  read_times(condition, {"lastTransitionTime", "lastProbeTime"});
+}
+
 void note_first(std::string& first, const Findings& findings) {
   if (first.empty() && findings.has_errors()) first = findings.status().reasons().front();
 }
@@ -71,20 +80,20 @@ bool check_member(const Json& report, std::string_view key, std::string& first) 
   return !findings.has_errors();
 }
 
-// The containers that are right; null: it is no list.
-Json check_containers(const Json& list, std::string_view key, std::string& first) {
+// The items that are right; null: it is no list.
+Json check_items(const Json& list, std::string_view key, void (*read)(FieldReader&), std::string& first) {
   if (!list.is_array()) {
     if (first.empty()) first = std::string(key) + ": expected a list, got " + show_found(list);
     return {};
   }
   Json right = Json::array();
   std::size_t index = 0;
-  for (const Json& container : list.as_array()) {
+  for (const Json& item : list.as_array()) {
     Findings findings;
-    FieldReader reader(container, item_path(key, index++), findings);
-    if (container.is_object()) read_container(reader);
+    FieldReader reader(item, item_path(key, index++), findings);
+    if (item.is_object()) read(reader);
     note_first(first, findings);
-    if (!findings.has_errors()) right.push_back(container);
+    if (!findings.has_errors()) right.push_back(item);
   }
   return right;
 }
@@ -96,11 +105,11 @@ std::string remove_faults(Json& report) {
   for (std::string_view key : {"phase", "startTime", "reason", "message"}) {
     if (report.find(key) != nullptr && !check_member(report, key, first)) report.erase(key);
   }
-  for (std::string_view key : {"initContainerStatuses", "containerStatuses"}) {
+  for (std::string_view key : {"initContainerStatuses", "containerStatuses", "conditions"}) {
     const Json* list = report.find(key);
     if (list == nullptr || list->is_null()) continue;
     const std::string before = first;
-    Json right = check_containers(*list, key, first);
+    Json right = check_items(*list, key, key == "conditions" ? read_condition : read_container, first);
     if (right.is_null()) {
       report.erase(key);
     } else if (first != before || right.as_array().size() != list->as_array().size()) {

@@ -63,7 +63,8 @@ void become_independent(unsigned first_fd) {
   const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
   if (signals < 0) _exit(kKeeperStopped);
   sigprocmask(SIG_SETMASK, &watched, nullptr);
-  _exit(keep(plan, signals));
+  ProcessStarter starter;
+  _exit(keep(plan, starter, signals));
 }
 
 std::optional<std::string> read_order() {

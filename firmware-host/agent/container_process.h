@@ -1,21 +1,20 @@
-// ContainerProcess: one run of one container: a child in its own process group, with its output in a bounded log.
+// ContainerProcess: one run of one container: its first process, which leads a group, with its output in a bounded log.
 #pragma once
 
 #include <sys/types.h>
 
-#include <memory>
 #include <string>
 
-#include "core/status.h"
 #include "firmware-host/agent/container_log.h"
-#include "firmware-host/agent/workload.h"
+#include "firmware-host/agent/container_starter.h"
 
 namespace berth {
 
 class ContainerProcess {
  public:
-  // Starts the container; it is killed when the caller exits. The error names the directory or program at fault.
-  static Result<std::unique_ptr<ContainerProcess>> start(const ContainerPlan& plan, const std::string& pod_directory);
+  // `log`: the path of its output.
+  ContainerProcess(const StartedProcess& started, const std::string& log)
+      : pid_(started.pid), output_(started.output), log_(log) {}
   ~ContainerProcess();
   ContainerProcess(const ContainerProcess&) = delete;
   ContainerProcess& operator=(const ContainerProcess&) = delete;
@@ -25,13 +24,12 @@ class ContainerProcess {
   int output() const { return output_; }
   // Moves available output, at most kReadBytesMax, to the log.
   void read_output();
+  // Sends it to the first process and its group.
   void kill_group(int signal) const;
 
   static constexpr int kReadBytesMax = 64 * 1024;
 
  private:
-  ContainerProcess(pid_t pid, int output, std::string log) : pid_(pid), output_(output), log_(std::move(log)) {}
-
   pid_t pid_;
   int output_;
   ContainerLog log_;

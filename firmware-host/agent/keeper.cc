@@ -13,9 +13,12 @@
 #include <system_error>
 #include <utility>
 
-#include "firmware-host/agent/container_process.h"
+#include "firmware-host/agent/container_entry.h"
+#include "firmware-host/agent/pod_conditions.h"
 #include "firmware-host/agent/pod_state.h"
+#include "firmware-host/agent/process_tree.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/state_directory.h"
 
 namespace berth {
 
@@ -26,7 +29,9 @@ static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 constexpr Millis kFirstRewriteMs = 100;  // after a state that could not be written; then twice as long each time
 constexpr Millis kLongestRewriteMs = 5000;
 constexpr Millis kDurableMs = 60'000;  // at least between two writes of a state that are made durable
-constexpr Millis kDelayedMs = 1000;    // before a start that was delayed is tried again
+constexpr Millis kLeastGraceMs =
+    2000;                            // minimumGracePeriodInSeconds of pkg/kubelet/kuberuntime, kuberuntime_manager.go
+constexpr Millis kDelayedMs = 1000;  // before a start that was delayed is tried again
 
 // Waits until the kernel tells: a keeper without a handle would be reported under a wrong one.
 std::string handle_of_this_process() {
@@ -36,30 +41,17 @@ std::string handle_of_this_process() {
   }
 }
 
-// A container of the pod, over all of its runs.
-struct ContainerEntry {
-  const ContainerPlan* plan = nullptr;
-  bool is_init = false;
-  ContainerReport* report = nullptr;
-  std::unique_ptr<ContainerProcess> process;  // while it runs
-  std::optional<Millis> start_at;             // in backoff until then
-  Millis delay_ms = 0;                        // the last backoff
-  Millis started = 0;
-  bool done = false;  // ended for good
-
-  bool is_running() const { return process != nullptr; }
-  bool has_succeeded() const { return done && report->state.exit_code == 0; }
-};
-
 class Keeper {
  public:
-  Keeper(const KeeperPlan& plan, int signals) : plan_(plan), signals_(signals) {
+  Keeper(const KeeperPlan& plan, ContainerStarter& starter, int signals)
+      : plan_(plan), starter_(starter), signals_(signals) {
     state_.handle = handle_of_this_process();
     if (!plan_.workload.undone.empty()) {
       remark_ = "ignored by the process runtime:";
       for (const Need& need : plan_.workload.undone) remark_ += " " + need.field;
     }
     state_.message = remark_;
+    state_.conditions = plan_.conditions;
     add_entries(plan_.workload.init_containers, state_.init_containers, init_);
     add_entries(plan_.workload.containers, state_.containers, main_);
   }
@@ -67,9 +59,14 @@ class Keeper {
   int run() {
     if (!wait_for_go()) return kKeeperStopped;
     if (!plan_.is_first) sweep();
-    state_.started_at = to_rfc3339(clock_.wall());
+    // The pod's, over all of its keepers, as status.startTime is.
+    state_.started_at = plan_.started_at.empty() ? to_rfc3339(clock_.wall()) : plan_.started_at;
+    if (plan_.workload.active_deadline_ms) {
+      state_.active = active_since(plan_.active, plan_.started_at, boot_id().value_or(std::string()), clock_);
+    }
     note_begun();
     while (!is_over()) {
+      check_deadline();
       start_due();
       write_state();
       if (is_over()) break;
@@ -90,6 +87,7 @@ class Keeper {
       reports[i].image = plans[i].image;
       reports[i].state.reason = plan_.workload.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
       reports[i].is_init = &entries == &init_;
+      reports[i].sidecar = plans[i].sidecar;
       if (auto known = plan_.earlier.find(plans[i].name); known != plan_.earlier.end())
         resume(known->second, reports[i]);
       ContainerEntry entry;
@@ -146,11 +144,26 @@ class Keeper {
     return false;
   }
 
+  // pkg/kubelet/active_deadline.go
+  std::optional<Millis> deadline() const {
+    if (!plan_.workload.active_deadline_ms || stopping_ || ending_) return std::nullopt;
+    return state_.active.at + *plan_.workload.active_deadline_ms;
+  }
+
+  void check_deadline() {
+    if (const std::optional<Millis> at = deadline(); !at || clock_.now() < *at) return;
+    is_too_late_ = ending_ = true;
+    begin_stop(plan_.workload.grace_ms);
+  }
+
   void start_due() {
     if (stopping_ || ending_) return;
     const bool is_initialized = start_init_containers();
     if (is_initialized) {
-      for (ContainerEntry& entry : main_) start_if_due(entry);
+      for (ContainerEntry& entry : main_) {
+        start_if_due(entry);
+        if (entry.is_in_post_start()) break;
+      }
     }
     tell_phase(is_initialized);
   }
@@ -160,8 +173,9 @@ class Keeper {
     for (ContainerEntry& entry : init_) {
       if (entry.has_succeeded()) continue;
       start_if_due(entry);
-      // The next container starts once a sidecar runs; a sidecar may be restarting meanwhile.
-      if (!entry.plan->sidecar || entry.report->restarts + entry.is_running() == 0) return false;
+      // The next container starts once a sidecar has started, as its startup probe says; it may be restarting
+      // meanwhile.
+      if (!entry.plan->sidecar || !entry.was_started) return false;
     }
     return true;
   }
@@ -173,7 +187,11 @@ class Keeper {
       return entry->report->state.reason == PodState::kStartDelayed;
     });
     const bool is_delayed = delayed != entries.end();
-    const std::string phase = is_initialized && (!is_delayed || any_running()) ? "Running" : "Pending";
+    const bool is_creating = std::any_of(main_.begin(), main_.end(), [](const ContainerEntry& entry) {
+      return entry.is_in_post_start() && entry.report->last.kind != ContainerState::Kind::terminated;
+    });
+    const bool runs = is_initialized && !is_creating && (!is_delayed || any_running());
+    const std::string phase = runs ? "Running" : "Pending";
     if (state_.phase != phase) dirty_ = true;
     state_.phase = phase;
     state_.reason = is_delayed ? PodState::kStartDelayed : "";
@@ -203,15 +221,104 @@ class Keeper {
     entry.report->state = {};
     entry.report->state.started_at = to_rfc3339(clock_.wall());
     dirty_ = true;
-    Result<std::unique_ptr<ContainerProcess>> process = ContainerProcess::start(*entry.plan, plan_.directory);
+    const Result<StartedProcess> process = starter_.start(*entry.plan);
     if (process) {
-      entry.process = std::move(*process);
-      entry.report->state.kind = ContainerState::Kind::running;
-      return;
+      entry.process = std::make_unique<ContainerProcess>(*process, plan_.directory + "/" + entry.plan->name + ".log");
+      return begin_run(entry);
     }
     entry.report->state.message = process.error().message();
     entry.report->state.reason = "StartError";
     ended(entry, 128, 0);
+  }
+
+  // It is not told as running, nor probed, before its postStart has succeeded.
+  void begin_run(ContainerEntry& entry) {
+    if (!entry.plan->post_start) return begin_probes(entry);
+    entry.report->state.reason = plan_.workload.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
+    entry.hook = std::make_unique<HookRun>(*entry.plan->post_start, site_of(entry, true), clock_.now());
+  }
+
+  CheckSite site_of(const ContainerEntry& entry, bool is_hook) {
+    return {starter_, *entry.plan, entry.process->pid(), is_hook};
+  }
+
+  void begin_probes(ContainerEntry& entry) {
+    entry.report->state.kind = ContainerState::Kind::running;
+    entry.report->state.reason.clear();
+    entry.report->started = entry.report->ready = false;
+    entry.prober = std::make_unique<Prober>(site_of(entry, false), entry.started);
+    dirty_ = true;
+    note_probes(entry);
+  }
+
+  void note_probes(ContainerEntry& entry) {
+    const ProbeSchedule& probes = entry.prober->schedule();
+    ContainerReport& report = *entry.report;
+    dirty_ = dirty_ || report.started != probes.is_started() || report.ready != probes.is_ready();
+    report.started = probes.is_started();
+    report.ready = probes.is_ready();
+    entry.was_started = entry.was_started || report.started;
+  }
+
+  // What is due for a container by its probes, and at the end of its grace period.
+  void advance(ContainerEntry& entry) {
+    if (entry.prober) {
+      entry.prober->advance(clock_.now());
+      note_probes(entry);
+      if (const std::optional<ProbeKind> failed = entry.prober->schedule().failed()) end_for_probe(entry, *failed);
+    }
+    if (entry.hook) advance_hook(entry);
+    if (!entry.is_running() || !entry.end || entry.end->kill_at > clock_.now()) return;
+    entry.process->kill_group(SIGKILL);
+    entry.end->kill_at = clock_.now() + kSweepPause;
+  }
+
+  void advance_hook(ContainerEntry& entry) {
+    const std::optional<CheckOutcome> outcome = entry.hook->outcome(clock_.now());
+    if (entry.end) {
+      if (outcome || entry.end->kill_at <= clock_.now()) tell(entry);
+    } else if (outcome) {
+      entry.hook.reset();
+      if (outcome->result == ProbeResult::success) return begin_probes(entry);
+      entry.reason_killed = "FailedPostStartHook";
+      entry.why_killed = "PostStartHook failed: " + outcome->why.substr(0, kReasonBytesMax);
+      stop(entry, plan_.workload.grace_ms);
+    }
+  }
+
+  // As computePodActions() in pkg/kubelet/kuberuntime/kuberuntime_manager.go: what is killed for a probe is started
+  // again unless the restartPolicy is Never, whatever its exit code.
+  void end_for_probe(ContainerEntry& entry, ProbeKind failed) {
+    entry.again = entry.plan->sidecar || plan_.workload.restart_policy != RestartPolicy::never;
+    entry.why_killed = "Container " + entry.plan->name + " failed " +
+                       (failed == ProbeKind::startup ? "startup" : "liveness") + " probe" +
+                       (entry.again ? ", will be restarted: " : ": ") + entry.prober->why_failed();
+    stop(entry, entry.plan->probes.at(failed).numbers.grace_ms.value_or(plan_.workload.grace_ms));
+  }
+
+  // The shortest of several grace periods counts. A container that is being ended is not probed. As killContainer() of
+  // pkg/kubelet/kuberuntime/kuberuntime_container.go: what preStop takes is part of the grace period, and preStop is
+  // cut at its end; of a period of zero there is nothing to run it in.
+  void stop(ContainerEntry& entry, Millis grace) {
+    if (!entry.is_running()) return;
+    const Millis kill_at = clock_.now() + grace;
+    const bool has_begun = entry.end.has_value();
+    if (!has_begun) entry.end = ContainerEnd{kill_at, false, 0};
+    entry.end->kill_at = std::min(entry.end->kill_at, kill_at);
+    entry.end->least_ms = grace > 0 && entry.plan->pre_stop ? kLeastGraceMs : 0;
+    entry.prober.reset();
+    if (has_begun && entry.hook) return;
+    entry.hook.reset();
+    if (has_begun || !entry.plan->pre_stop || grace <= 0) return tell(entry);
+    entry.hook = std::make_unique<HookRun>(*entry.plan->pre_stop, site_of(entry, true), clock_.now());
+  }
+
+  void tell(ContainerEntry& entry) {
+    entry.hook.reset();
+    if (!entry.end->told) entry.end->kill_at = std::max(entry.end->kill_at, clock_.now() + entry.end->least_ms);
+    entry.end->told = true;
+    if (kill_at_) kill_at_ = std::max(*kill_at_, entry.end->kill_at);
+    entry.process->kill_group(SIGTERM);
   }
 
   // A run has ended. `entry.report->state` has its start time.
@@ -220,47 +327,74 @@ class Keeper {
     state.kind = ContainerState::Kind::terminated;
     state.exit_code = exit_code;
     state.signal = signal;
+    if (!entry.reason_killed.empty()) state.reason = std::exchange(entry.reason_killed, {});
     if (state.reason.empty()) state.reason = exit_code == 0 ? "Completed" : "Error";
+    if (!entry.why_killed.empty()) state.message = std::exchange(entry.why_killed, {});
     state.finished_at = to_rfc3339(clock_.wall());
     dirty_ = true;
     const RestartPolicy policy = plan_.workload.restart_policy;
     const bool again =
-        entry.plan->sidecar ||
+        std::exchange(entry.again, false) || entry.plan->sidecar ||
         (entry.is_init ? exit_code != 0 && policy != RestartPolicy::never
                        : policy == RestartPolicy::always || (policy == RestartPolicy::on_failure && exit_code != 0));
     if (!again || stopping_ || ending_) {
       entry.done = true;
       return;
     }
-    const bool was_healthy = clock_.now() - entry.started >= plan_.backoff.healthy_ms;
-    entry.delay_ms = was_healthy || entry.delay_ms == 0 ? plan_.backoff.first_ms
-                                                        : std::min(entry.delay_ms * 2, plan_.backoff.longest_ms);
-    entry.start_at = clock_.now() + entry.delay_ms;
+    const Millis delay = entry.delay.next(plan_.backoff, entry.started, clock_.now());
+    entry.start_at = clock_.now() + delay;
     entry.report->last = state;
     state = {};
     state.reason = "CrashLoopBackOff";
-    state.message = "restarting after " + std::to_string(entry.delay_ms) + " ms";
+    state.message = back_off_message(delay, entry.plan->name, plan_.workload.pod);
     ++entry.report->restarts;
     has_crashed_ = true;
+  }
+
+  // When something is to be done for a container though nothing happens to it.
+  Millis wake_of(const ContainerEntry& entry) const {
+    Millis wake = clock_.now() + 60'000;
+    if (entry.start_at && !stopping_ && !ending_) wake = std::min(wake, *entry.start_at);
+    if (entry.is_running() && entry.end) wake = std::min(wake, entry.end->kill_at);
+    if (entry.hook) wake = std::min(wake, entry.hook->wake().value_or(wake));
+    if (entry.prober) wake = std::min(wake, entry.prober->wake().value_or(wake));
+    return wake;
+  }
+
+  std::vector<Check*> all_checks() {
+    std::vector<Check*> checks;
+    for (ContainerEntry* entry : all_entries()) {
+      if (entry->prober) entry->prober->add_checks(checks);
+      if (entry->hook && entry->hook->check() != nullptr) checks.push_back(entry->hook->check());
+    }
+    return checks;
   }
 
   void wait() {
     std::vector<pollfd> ready = {{signals_, POLLIN, 0}};
     std::vector<ContainerProcess*> writers;
-    Millis wake = clock_.now() + 60000;
+    Millis wake = clock_.now() + 60'000;
     for (ContainerEntry* entry : all_entries()) {
-      if (entry->start_at && !stopping_ && !ending_) wake = std::min(wake, *entry->start_at);
+      wake = std::min(wake, wake_of(*entry));
       if (!entry->is_running() || entry->process->output() < 0) continue;
       ready.push_back({entry->process->output(), POLLIN, 0});
       writers.push_back(entry->process.get());
     }
+    std::vector<Check*> checks = all_checks();
+    std::erase_if(checks, [](const Check* check) { return check->fd() < 0; });
+    for (const Check* check : checks) ready.push_back({check->fd(), check->events(), 0});
     if (kill_at_) wake = std::min(wake, *kill_at_);
+    wake = std::min(wake, deadline().value_or(wake));
     if (dirty_) wake = std::min(wake, write_at_);
     poll(ready.data(), ready.size(), static_cast<int>(std::max<Millis>(wake - clock_.now(), 0)));
     for (std::size_t i = 0; i < writers.size(); ++i) {
       if (ready[i + 1].revents != 0) writers[i]->read_output();
     }
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      if (ready[i + 1 + writers.size()].revents != 0) checks[i]->on_ready();
+    }
     if (ready[0].revents != 0) read_signals();
+    for (ContainerEntry* entry : all_entries()) advance(*entry);
     if (kill_at_ && clock_.now() >= *kill_at_) {
       const Result<int> killed = kill_descendants();
       kill_at_ = clock_.now() + (killed ? kSweepPause : kSearchPause);
@@ -287,13 +421,22 @@ class Keeper {
       if (entry != entries.end()) (*entry)->process->kill_group(SIGKILL);
       int status = 0;
       waitpid(dead.si_pid, &status, WNOHANG);
-      if (entry != entries.end()) collect(**entry, status);
+      if (entry != entries.end()) {
+        collect(**entry, status);
+      } else {
+        for (Check* check : all_checks()) check->on_exit(dead.si_pid, status);
+      }
     }
   }
 
   // Kills the rest of the container, as happens when the first process of a pid namespace exits.
   void collect(ContainerEntry& entry, int wait_status) {
     const std::string container = "BERTH_CONTAINER=" + entry.plan->name;
+    entry.prober.reset();
+    entry.hook.reset();
+    entry.end.reset();
+    // Of one that ends before its postStart does.
+    if (entry.report->state.kind == ContainerState::Kind::waiting) entry.report->state.reason.clear();
     kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + plan_.workload.tag, container}); });
     entry.process->read_output();
     entry.process.reset();
@@ -304,9 +447,7 @@ class Keeper {
   void begin_stop(Millis grace) {
     const Millis kill_at = clock_.now() + grace;
     kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
-    for (ContainerEntry* entry : all_entries()) {
-      if (entry->is_running()) entry->process->kill_group(SIGTERM);
-    }
+    for (ContainerEntry* entry : all_entries()) stop(*entry, grace);
   }
 
   // Kills until no process of the pod is left, whatever it did to its session, parent or environment.
@@ -328,17 +469,27 @@ class Keeper {
     for (ContainerEntry* entry : all_entries()) {
       if (!entry->plan->sidecar && !entry->has_succeeded()) state_.phase = "Failed";
     }
+    if (is_too_late_) {
+      state_.phase = "Failed";
+      state_.reason = "DeadlineExceeded";
+      state_.message = "Pod was active on the node longer than the specified deadline";
+    }
     dirty_ = true;
     // The outcome cannot be determined again, so this process does not end before it is written, unless it is stopped.
     for (write_state(); dirty_ && !stopping_; write_state()) wait();
     return state_.phase == "Succeeded" ? kKeeperSucceeded : kKeeperFailed;
   }
 
+  std::string state_text() {
+    update_conditions(state_, plan_.workload.readiness_gates, to_rfc3339(clock_.wall()));
+    return to_json(state_).dump();
+  }
+
   // Before anything is started there is a state, so that a pod with restartPolicy Never is not started again. The first
   // one tells the agent nothing that it does not know: it is not moved into place, which would wake it. A part of it is
   // as good as none, since nothing was started then.
   void note_begun() {
-    if (plan_.is_first && !create_file(plan_.directory, PodState::kFile, to_json(state_).dump())) {
+    if (plan_.is_first && !create_file(plan_.directory, PodState::kFile, state_text())) {
       dirty_ = false;
     } else {
       write_state();
@@ -353,13 +504,14 @@ class Keeper {
     const bool durable = state_.finished || (has_crashed_ && clock_.now() >= durable_at_);
     if (durable) durable_at_ = clock_.now() + kDurableMs;
     has_crashed_ = has_crashed_ && !durable;
-    const std::error_code error = replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), durable);
+    const std::error_code error = replace_file(plan_.directory, PodState::kFile, state_text(), durable);
     dirty_ = error && error != std::errc::no_such_file_or_directory;  // nobody misses it if the directory is gone
     write_delay_ms_ = dirty_ ? std::clamp(write_delay_ms_ * 2, kFirstRewriteMs, kLongestRewriteMs) : 0;
     write_at_ = clock_.now() + write_delay_ms_;
   }
 
   const KeeperPlan& plan_;
+  ContainerStarter& starter_;
   const int signals_;
   RealClock clock_;
   PodState state_;
@@ -367,7 +519,8 @@ class Keeper {
   std::vector<ContainerEntry> init_;
   std::vector<ContainerEntry> main_;
   bool stopping_ = false;      // on request
-  bool ending_ = false;        // main containers have ended, sidecars are being stopped
+  bool is_too_late_ = false;   // its deadline has passed
+  bool ending_ = false;        // main containers have ended, sidecars are being stopped; or all are, at the deadline
   bool dirty_ = true;          // the file does not have the state
   Millis write_delay_ms_ = 0;  // after the last attempt to write it, which failed
   Millis write_at_ = 0;        // not before
@@ -378,6 +531,8 @@ class Keeper {
 
 }  // namespace
 
-int keep(const KeeperPlan& plan, int signals) { return Keeper(plan, signals).run(); }
+int keep(const KeeperPlan& plan, ContainerStarter& starter, int signals) {
+  return Keeper(plan, starter, signals).run();
+}
 
 }  // namespace berth

@@ -2,33 +2,30 @@
 //
 //   held ──SIGUSR1──▶ init containers, one by one ──▶ containers, in parallel ──all ended for good──▶ exit
 //     │                              │  SIGTERM(grace)         │  SIGTERM(grace)
-//     └──SIGTERM──▶ exit             └─────────▶ stopping: SIGTERM to groups, SIGKILL after grace ──▶ exit
+//     └──SIGTERM──▶ exit             └─────────▶ stopping: preStop, SIGTERM to groups, SIGKILL after grace ──▶ exit
 //
 // It is forked without exec (children.h), ahead of Bind where it can be: it needs no file on disk and starts held, so
 // that a workload never runs before the agent has recorded it. It stays held if the agent dies; the next agent takes it
 // over or stops it, by signals. It leads its own session and is the subreaper of its pod's orphans; containers are
 // killed when it exits (PR_SET_PDEATHSIG). Before each run it looks for the pod's volumes; while one is missing, the
-// container waits with reason StartDelayed. It writes its state to <pod directory>/state.json (pod_state.h), output to
+// container waits with reason StartDelayed. What a kubelet does around a container it does in one loop that never
+// blocks: probes (prober.h), hooks (hook_run.h), restarts (crash_backoff.h), the pod's deadline; how a process is
+// started is left to its ContainerStarter. It writes its state to <pod directory>/state.json (pod_state.h), output to
 // <pod directory>/<container>.log.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "firmware-host/agent/bound_volumes.h"
+#include "firmware-host/agent/container_starter.h"
+#include "firmware-host/agent/crash_backoff.h"
 #include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/workload.h"
 
 namespace berth {
-
-// A crashing container is restarted after 1, 2, 4, 8, 10, 10 ... seconds. Kubernetes waits 10 s to 5 min, to limit
-// image pulls and API traffic, which do not exist here; a device should recover quickly.
-struct CrashBackoff {
-  Millis first_ms = 1000;
-  Millis longest_ms = 10000;
-  Millis healthy_ms = 60000;  // a run this long resets the delay
-};
 
 struct KeeperPlan {
   Workload workload;
@@ -37,6 +34,9 @@ struct KeeperPlan {
   VolumeDemands demands;  // as the configuration stood when it was forked
   bool is_first = false;  // the pod had no keeper before, which could have left processes behind
   std::map<std::string, ContainerReport> earlier;  // by container, as an earlier keeper of this pod left it
+  std::string started_at;                          // of the pod, likewise; empty: now
+  ActiveSince active;                              // likewise
+  std::vector<ConditionReport> conditions;         // likewise
 };
 
 // Exit codes of a keeper, used if its directory was removed.
@@ -50,6 +50,6 @@ inline constexpr int kStopSignal = 15;  // SIGTERM
 
 // What a keeper does, until its pod has ended; returns one of the exit codes above. `signals` is a signalfd of SIGCHLD
 // and the two signals, which are blocked.
-int keep(const KeeperPlan& plan, int signals);
+int keep(const KeeperPlan& plan, ContainerStarter& starter, int signals);
 
 }  // namespace berth

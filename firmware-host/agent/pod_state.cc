@@ -11,6 +11,8 @@
 #include <functional>
 #include <utility>
 
+#include "firmware-host/agent/pod_conditions.h"
+
 namespace berth {
 
 namespace {
@@ -49,12 +51,35 @@ Json reports_json(const std::vector<ContainerReport>& reports) {
     json.set("restartCount", report.restarts);
     const bool runs = report.state.kind == Kind::running;
     const bool initialized = report.is_init && report.state.kind == Kind::terminated && report.state.exit_code == 0;
-    json.set("ready", runs || initialized).set("started", runs);
+    json.set("ready", (runs && report.ready) || initialized).set("started", runs && report.started);
     json.set("state", state_json(report.state));
     json.set("lastState", report.last.kind == Kind::terminated ? state_json(report.last) : Json::object());
     list.push_back(std::move(json));
   }
   return list;
+}
+
+Json conditions_json(const std::vector<ConditionReport>& conditions) {
+  Json list = Json::array();
+  for (const ConditionReport& condition : conditions) {
+    Json json = Json::object();
+    json.set("type", condition.type).set("status", condition.holds ? "True" : "False");
+    set_unless_empty(json, "lastTransitionTime", condition.since);
+    set_unless_empty(json, "reason", condition.reason);
+    set_unless_empty(json, "message", condition.message);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::vector<ConditionReport> read_conditions(const Json* list) {
+  std::vector<ConditionReport> conditions;
+  if (list == nullptr || !list->is_array()) return conditions;
+  for (const Json& json : list->as_array()) {
+    conditions.push_back({json.string_at("type"), json.string_at("status") == "True", json.string_at("reason"),
+                          json.string_at("message"), json.string_at("lastTransitionTime")});
+  }
+  return conditions;
 }
 
 Json status_json(const PodState& state) {
@@ -65,12 +90,18 @@ Json status_json(const PodState& state) {
   set_unless_empty(status, "startTime", state.started_at);
   if (!state.init_containers.empty()) status.set("initContainerStatuses", reports_json(state.init_containers));
   status.set("containerStatuses", reports_json(state.containers));
+  if (!state.conditions.empty()) status.set("conditions", conditions_json(state.conditions));
   return status;
 }
 
 int int_of(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
   return value != nullptr && value->is_integer() ? static_cast<int>(value->as_int()) : 0;
+}
+
+bool is_true(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && *value == Json(true);
 }
 
 ContainerState read_state(const Json* json) {
@@ -100,6 +131,8 @@ std::vector<ContainerReport> read_reports(const Json* list, bool is_init) {
     report.is_init = is_init;
     report.image = json.string_at("image");
     report.restarts = int_of(json, "restartCount");
+    report.started = is_true(json, "started");
+    report.ready = is_true(json, "ready");
     report.state = read_state(json.find("state"));
     report.last = read_state(json.find("lastState"));
     reports.push_back(std::move(report));
@@ -125,7 +158,9 @@ std::error_code write_and_close(int fd, std::string_view text, bool durable) {
 
 Json to_json(const PodState& state) {
   Json json = Json::object();
-  json.set("handle", state.handle).set("finished", state.finished).set("status", status_json(state));
+  json.set("handle", state.handle).set("finished", state.finished);
+  if (!state.active.boot.empty()) json.set("boot", state.active.boot).set("activeSince", state.active.at);
+  json.set("status", status_json(state));
   return json;
 }
 
@@ -136,6 +171,7 @@ std::string status_text(PodState state) {
     for (auto* reports : {&state.init_containers, &state.containers}) {
       for (ContainerReport& report : *reports) part(report);
     }
+    for (ConditionReport& condition : state.conditions) condition.message.clear();  // names of many containers
     text = status_json(state).dump();
   };
   leave_out([](ContainerReport& report) { report.state.message = report.last.message = {}; });
@@ -163,6 +199,7 @@ std::string not_started_text(const std::string& directory, const std::string& wh
   state.phase = is_over ? "Failed" : "Pending";
   state.reason = is_over ? "StartError" : PodState::kStartDelayed;
   state.message = why;
+  update_conditions(state, {}, {});
   return status_text(std::move(state));
 }
 
@@ -180,12 +217,16 @@ Result<PodState> parse_pod_state(std::string_view text) {
   PodState state;
   state.handle = json->string_at("handle");
   state.finished = finished->as_bool();
+  state.active.boot = json->string_at("boot");
+  const Json* since = json->find("activeSince");
+  if (since != nullptr && since->is_integer()) state.active.at = since->as_int();
   state.phase = status->string_at("phase");
   state.reason = status->string_at("reason");
   state.message = status->string_at("message");
   state.started_at = status->string_at("startTime");
   state.init_containers = read_reports(status->find("initContainerStatuses"), true);
   state.containers = read_reports(status->find("containerStatuses"), false);
+  state.conditions = read_conditions(status->find("conditions"));
   return state;
 }
 

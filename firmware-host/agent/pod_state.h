@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/json/json.h"
+#include "firmware-host/agent/active_deadline.h"
 
 namespace berth {
 
@@ -30,6 +31,18 @@ struct ContainerReport {
   ContainerState state;
   ContainerState last;   // the previous run; reported if terminated
   bool is_init = false;  // a finished one that succeeded is ready
+  bool sidecar = false;  // an init container that runs along; not in the file
+  bool started = false;  // while it runs: its startup probe has succeeded, or it has none
+  bool ready = false;    // while it runs: likewise, and its readiness probe
+};
+
+// status.conditions[] (pod_conditions.h).
+struct ConditionReport {
+  std::string type;
+  bool holds = false;
+  std::string reason;
+  std::string message;
+  std::string since;  // lastTransitionTime; empty: not known
 };
 
 struct PodState {
@@ -43,11 +56,13 @@ struct PodState {
   std::string reason;
   std::string message;
   std::string started_at;
+  ActiveSince active;  // of a pod with a deadline
   std::vector<ContainerReport> init_containers;
   std::vector<ContainerReport> containers;
+  std::vector<ConditionReport> conditions;
 };
 
-// {"handle":...,"finished":...,"status":{podStatus}}
+// {"handle":...,"finished":...,"boot":...,"activeSince":...,"status":{podStatus}}
 Json to_json(const PodState& state);
 Result<PodState> parse_pod_state(std::string_view text);
 // Only the podStatus object, as text of at most kStatusBytes unless there are very many containers: of a longer one

@@ -348,7 +348,12 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   if (!keeper) {
     KeeperPlan ordered = planner_.first_keeper(pod.tag, std::move(*workload));
     ordered.is_first = is_first;
-    if (*before) ordered.earlier = reports_of_runs_that_ended(**before);
+    if (*before) {
+      ordered.earlier = reports_of_runs_that_ended(**before);
+      ordered.started_at = (*before)->started_at;
+      ordered.active = (*before)->active;
+      ordered.conditions = (*before)->conditions;
+    }
     Result<HeldKeeper> forked = fork_keeper(ordered);
     if (!forked) return forked.error();
     keeper = std::move(*forked);

@@ -12,13 +12,16 @@
 #include <optional>
 #include <utility>
 
+#include "firmware-host/agent/pod_conditions.h"
 #include "firmware-host/agent/process_runtime_pod.h"
+#include "firmware-host/real_clock.h"
 
 namespace berth {
 
 namespace {
 
-constexpr Millis kKeeperSlack = 5000;  // after the grace period, before a keeper that has not exited is killed
+constexpr Millis kKeeperSlack = 5000;    // after the grace period, before a keeper that has not exited is killed
+constexpr Millis kReviveAgain = 10'000;  // after a keeper that could not be made: a disk may be back soon
 
 }  // namespace
 
@@ -100,18 +103,14 @@ void ProcessRuntime::lose(Pod& pod) {
     sweep(pod.tag);  // then write_lost()
     return;
   }
-  const bool was_healthy = clock_.now() - pod.keeper_since >= config_.backoff.healthy_ms;
-  pod.revive_delay_ms = was_healthy || pod.revive_delay_ms == 0
-                            ? config_.backoff.first_ms
-                            : std::min(pod.revive_delay_ms * 2, config_.backoff.longest_ms);
-  later(pod, pod.revive_delay_ms, &ProcessRuntime::revive);
+  later(pod, pod.revival.next(config_.backoff, pod.keeper_since, clock_.now()), &ProcessRuntime::revive);
 }
 
 void ProcessRuntime::revive(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   if (Status forked = fork_held(pod); !forked.is_success()) {
     log_.write(Level::warn, "cannot restart pod", {{"uid", tag.uid}, {"error", forked.message()}});
-    later(pod, config_.backoff.longest_ms, &ProcessRuntime::revive);
+    later(pod, std::min(config_.backoff.longest_ms, kReviveAgain), &ProcessRuntime::revive);
     pod.reported.clear();
     // Its last state is that of the dead keeper: "Running", for as long as a disk is missing.
     if (handler_ != nullptr) handler_->on_status(tag, not_started_text(pod.directory, forked.message(), false), false);
@@ -133,6 +132,7 @@ void ProcessRuntime::write_lost(const Tag& tag) {
   state.reason = "KeeperLost";
   state.message = "the pod's keeper process died; restartPolicy Never does not allow a restart";
   note_lost_runs(state);
+  update_conditions(state, {}, to_rfc3339(clock_.wall()));
   const std::error_code error = replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
   if (error && error != std::errc::no_such_file_or_directory) {
     return try_again(pod, "cannot write the state of a pod that ended, trying again", Status::error(error.message()),

@@ -31,8 +31,8 @@ struct ProcessRuntime::Pod {
   bool may_go = false;
   bool stopping = false;
   Millis stop_grace_ms = 0;
-  bool removing = false;       // the sweeper also deletes the directory
-  Millis revive_delay_ms = 0;  // before the last new keeper
+  bool removing = false;  // the sweeper also deletes the directory
+  RestartDelay revival;   // of its keepers
   Millis keeper_since = 0;
   Timers::Id timer = 0;
 

@@ -62,22 +62,6 @@ bool is_program(const std::string& path) {
   return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// The path of a command as execvp would find it; empty: none.
-std::string find_program(const std::string& command, const std::string& search_path, const std::string& directory) {
-  if (command.find('/') != std::string::npos) {
-    const std::string path = command.front() == '/' ? command : directory + "/" + command;
-    return is_program(path) ? path : std::string();
-  }
-  std::string_view rest = search_path;
-  while (!command.empty() && !rest.empty()) {
-    const std::size_t end = rest.find(':');
-    const std::string path = std::string(rest.substr(0, end)) + "/" + command;
-    if (path.front() == '/' && is_program(path)) return path;
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-  }
-  return {};
-}
-
 bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") != std::string::npos; }
 
 class Planner {
@@ -85,6 +69,7 @@ class Planner {
   Planner(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& bound_volumes, const Site& site)
       : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), bound_volumes_(bound_volumes), site_(site) {
     plan_.tag = tag_text(site.fleet, site.node, tag);
+    plan_.pod = metadata_.string_at("name") + "_" + metadata_.string_at("namespace") + "(" + tag.uid + ")";
     plan_.owner = site.owner;
     uid_ = tag.uid;
   }
@@ -119,6 +104,12 @@ class Planner {
     }
     if (const Json& grace = member(spec_, "terminationGracePeriodSeconds"); grace.is_integer()) {
       plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
+    }
+    if (const Json& deadline = member(spec_, "activeDeadlineSeconds"); deadline.is_integer()) {
+      plan_.active_deadline_ms = std::clamp<std::int64_t>(deadline.as_int(), 0, INT32_MAX) * 1000;
+    }
+    for (const Json& gate : list_of(spec_, "readinessGates")) {
+      plan_.readiness_gates.push_back(gate.string_at("conditionType"));
     }
     return Status::ok();
   }
@@ -211,6 +202,14 @@ class Planner {
     }
     if (Status found = find_command(container, variables, plan); !found.is_success()) return found;
     for (const auto& [name, value] : variables) plan.env.push_back(name + "=" + value);
+    Result<std::map<ProbeKind, ProbePlan>> probes = plan_probes({container, variables}, path_);
+    if (!probes) return probes.error();
+    plan.probes = std::move(*probes);
+    for (const auto& [hook, planned] : {std::pair{"postStart", &plan.post_start}, {"preStop", &plan.pre_stop}}) {
+      Result<std::optional<HandlerPlan>> handler = plan_hook({container, variables}, hook, path_);
+      if (!handler) return handler.error();
+      *planned = std::move(*handler);
+    }
     return plan;
   }
 
@@ -314,7 +313,12 @@ class Planner {
 }  // namespace
 
 const std::vector<std::string>& process_features() {
-  static const std::vector<std::string> kFeatures{"volumes/emptyDir", "volumes/ephemeral", "volumes/hostPath",
+  static const std::vector<std::string> kFeatures{"activeDeadline",
+                                                  "lifecycle",
+                                                  "probes",
+                                                  "volumes/emptyDir",
+                                                  "volumes/ephemeral",
+                                                  "volumes/hostPath",
                                                   "volumes/persistentVolumeClaim"};
   return kFeatures;
 }
@@ -328,6 +332,21 @@ Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vecto
   Result<Workload> workload = Planner(pod, tag, volumes, site).plan();
   if (workload) workload->undone = missing_of(needs_of(pod), process_features());
   return workload;
+}
+
+std::string find_program(const std::string& command, const std::string& search_path, const std::string& directory) {
+  if (command.find('/') != std::string::npos) {
+    const std::string path = command.front() == '/' ? command : directory + "/" + command;
+    return is_program(path) ? path : std::string();
+  }
+  std::string_view rest = search_path;
+  while (!command.empty() && !rest.empty()) {
+    const std::size_t end = rest.find(':');
+    const std::string path = std::string(rest.substr(0, end)) + "/" + command;
+    if (path.front() == '/' && is_program(path)) return path;
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return {};
 }
 
 std::string expand_variables(const std::string& text, const Variables& known) {

@@ -4,10 +4,12 @@
 // - a container without `command` runs its image name as an executable, by path or on PATH; nothing is pulled;
 // - a volume is a directory named by the environment, BERTH_VOLUME_<NAME>, and $(BERTH_VOLUME_<NAME>) in command, args
 //   and env is expanded as Kubernetes expands $(VAR);
-// - what it cannot do (Secrets, security contexts, limits, probes ...) is refused before planning; what it can is
+// - what it cannot do (Secrets, security contexts, limits ...) is refused before planning; what it can is
 //   process_features(), which the node says of itself.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "core/handshake/messages.h"
 #include "core/json/json.h"
 #include "core/status.h"
+#include "firmware-host/agent/probe_plan.h"
 
 namespace berth {
 
@@ -30,6 +33,9 @@ struct ContainerPlan {
   std::vector<std::string> env;   // the complete environment, "NAME=value"
   std::string directory;          // working directory
   bool sidecar = false;           // an init container with restartPolicy Always
+  std::map<ProbeKind, ProbePlan> probes;
+  std::optional<HandlerPlan> post_start;
+  std::optional<HandlerPlan> pre_stop;
 };
 
 // A path of the node that a pod uses and that must be there: of a hostPath.
@@ -41,14 +47,17 @@ struct NodePath {
 
 struct Workload {
   std::string tag;    // "<fleet>/<node>/<uid>/<epoch>": the value of BERTH_TAG
+  std::string pod;    // "<name>_<namespace>(<uid>)", as the kubelet names it in messages
   std::string owner;  // of the state directory: the value of BERTH_OWNER (process_tree.h)
   std::vector<ContainerPlan> init_containers;
   std::vector<ContainerPlan> containers;
   RestartPolicy restart_policy = RestartPolicy::always;
-  Millis grace_ms = 30000;               // spec.terminationGracePeriodSeconds
-  std::vector<std::string> directories;  // created before the start: emptyDir, subPath
-  std::vector<NodePath> existing;        // must already be there: hostPath
-  std::vector<BoundVolume> volumes;      // bound and used by the pod: must already be directories too
+  Millis grace_ms = 30000;                   // spec.terminationGracePeriodSeconds
+  std::optional<Millis> active_deadline_ms;  // spec.activeDeadlineSeconds
+  std::vector<std::string> readiness_gates;  // spec.readinessGates[].conditionType
+  std::vector<std::string> directories;      // created before the start: emptyDir, subPath
+  std::vector<NodePath> existing;            // must already be there: hostPath
+  std::vector<BoundVolume> volumes;          // bound and used by the pod: must already be directories too
   // What has no effect here. Not an error of the plan: pods that an earlier version admitted run on.
   std::vector<Need> undone;
 };
@@ -71,6 +80,9 @@ std::string tag_text(const std::string& fleet, const std::string& node, const Ta
 // Every error names the field or container and the fix.
 Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                const Site& site);
+
+// The path of a command as execvp would find it; empty: none.
+std::string find_program(const std::string& command, const std::string& search_path, const std::string& directory);
 
 // Kubernetes' expansion of $(NAME): unknown names are left unchanged, $$ is a literal $.
 std::string expand_variables(const std::string& text, const std::vector<std::pair<std::string, std::string>>& known);

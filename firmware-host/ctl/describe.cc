@@ -104,6 +104,16 @@ void write_containers(Page& page, const char* label, const Json& pod, const char
   }
 }
 
+void write_conditions(Page& page, const Json& pod) {
+  const Json::Array& conditions = list_field(pod, {"status", "conditions"});
+  if (!conditions.empty()) page.title("Conditions");
+  for (const Json& condition : conditions) {
+    const std::string reason = text_field(condition, {"reason"});
+    page.line(text_field(condition, {"type"}),
+              text_field(condition, {"status"}) + (reason.empty() ? "" : ", " + reason), 1);
+  }
+}
+
 void write_pod(Page& page, const Json& pod) {
   write_meta(page, pod);
   page.line("Status", pod_status(pod));
@@ -113,6 +123,7 @@ void write_pod(Page& page, const Json& pod) {
   for (const Json& condition : list_field(pod, {"status", "conditions"})) {
     if (text_field(condition, {"type"}) == "UnknownFields") page.line("Ignored", text_field(condition, {"message"}));
   }
+  write_conditions(page, pod);
   page.line("Priority", text_field(pod, {"spec", "priority"}));
   page.line("Node selector", join_pairs(object_field(pod, {"spec", "nodeSelector"})));
   for (const Json& toleration : list_field(pod, {"spec", "tolerations"})) {

@@ -84,6 +84,27 @@ std::string restarts_cell(const Json& pod) {
   return std::to_string(restarts);
 }
 
+// "1/2" as kubectl counts (pkg/printers/internalversion/printers.go printPod): containers, and init containers that run
+// along with them.
+std::string ready_cell(const Json& pod) {
+  const auto is_sidecar = [](const Json& container) { return text_field(container, {"restartPolicy"}) == "Always"; };
+  const auto is_ready = [](const Json& container) {
+    return true_field(container, {"ready"}) && field(container, {"state", "running"}) != nullptr;
+  };
+  const Json::Array& init = list_field(pod, {"spec", "initContainers"});
+  const Json::Array& statuses = list_field(pod, {"status", "containerStatuses"});
+  std::size_t total = std::max(list_field(pod, {"spec", "containers"}).size(), statuses.size());
+  auto ready = std::count_if(statuses.begin(), statuses.end(), is_ready);
+  total += static_cast<std::size_t>(std::count_if(init.begin(), init.end(), is_sidecar));
+  for (const Json& status : list_field(pod, {"status", "initContainerStatuses"})) {
+    ready += std::any_of(init.begin(), init.end(), [&](const Json& container) {
+      return is_sidecar(container) && is_ready(status) &&
+             text_field(container, {"name"}) == text_field(status, {"name"});
+    });
+  }
+  return total == 0 ? std::string() : std::to_string(ready) + "/" + std::to_string(total);
+}
+
 std::string node_status_cell(const Json& node) {
   std::string status = has_condition(node, "Ready") ? "Ready" : "NotReady";
   if (true_field(node, {"spec", "unschedulable"})) status += ",SchedulingDisabled";
@@ -172,6 +193,7 @@ const std::vector<Column>& columns_of_other_kind(Kind kind) {
 const std::vector<Column>& columns_of_kind(Kind kind) {
   static const std::vector<Column> kPod = {
       {"NAME", name_cell},
+      {"READY", ready_cell},
       {"STATUS", pod_status},
       {"NODE", [](const Json& pod) { return text_field(pod, {"status", "nodeName"}); }},
       {"RESTARTS", restarts_cell, true},

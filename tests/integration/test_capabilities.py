@@ -33,7 +33,8 @@ def without_command():
     (with_secret(), "spec.containers[0].env[0].valueFrom.secretKeyRef (feature secrets)"),
     (pod("web", volumes=[{"name": "v", "configMap": {"name": "m"}}]), "spec.volumes[0].configMap (feature volumes/configMap)"),
     (without_command(), "spec.containers[0].image without command (feature images)"),
-    (container_of(pod("web"), livenessProbe={"periodSeconds": 5}), "spec.containers[0].livenessProbe (feature probes)"),
+    (container_of(pod("web"), livenessProbe={"grpc": {"port": 5000}}),
+     "spec.containers[0].livenessProbe.grpc (feature grpcProbes)"),
 ])
 def test_plan_dry_run_and_apply_say_what_the_node_cannot_do(fleet, tmp_path, manifest, field):
     fleet.start("edge-a")
@@ -62,7 +63,7 @@ def test_a_node_shows_what_its_agent_can_do(fleet):
     fleet.start("edge-a")
     fleet.wait_node("edge-a")
     shown = fleet.ctl("describe", "node", "edge-a").stdout
-    assert "volumes/emptyDir, volumes/ephemeral, volumes/hostPath, volumes/persistentVolumeClaim" in shown, shown
+    assert "activeDeadline, lifecycle, probes, volumes/emptyDir, volumes/ephemeral" in shown, shown
 
 
 def test_a_pod_whose_directory_is_missing_runs_once_it_is_there(fleet, tmp_path):

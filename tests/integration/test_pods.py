@@ -1,6 +1,7 @@
 """Pods on real nodes: bound, run, rejected, moved and deleted."""
 
 import signal
+import socket
 
 import pytest
 from device import FakeDevice
@@ -12,6 +13,10 @@ from waiting import wait_until
 
 def uid_of(fleet, name):
     return fleet.get("pod", name)["metadata"]["uid"]
+
+
+def condition(status, kind):
+    return next((each for each in status["conditions"] if each["type"] == kind), {})
 
 
 def claim_of(fleet, name):
@@ -28,6 +33,34 @@ def test_pods_are_bound_and_run_on_real_nodes(fleet):
         assert status["nodeName"] in ("n1", "n2")
     nodes = wait_each_runs_once(fleet, *names)
     assert set(nodes.values()) == {"n1", "n2"}
+
+
+def test_a_pod_with_the_three_probes_becomes_ready_and_get_shows_it(fleet, tmp_path):
+    fleet.start("n1")
+    mark = tmp_path / "mark"
+    web = pod("web", labels={"app": "web", "pod-template-hash": "5d4c8b7f9"}, restartPolicy="Always")
+    web["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d4c8b7f9", "uid": "r1", "controller": True}]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        web["spec"]["containers"][0].update(
+            ports=[{"name": "http", "containerPort": server.getsockname()[1]}],
+            startupProbe={"exec": {"command": ["true"]}, "periodSeconds": 1},
+            readinessProbe={"exec": {"command": ["test", "-e", str(mark)]}, "periodSeconds": 1, "failureThreshold": 1},
+            livenessProbe={"tcpSocket": {"port": "http"}, "periodSeconds": 1, "failureThreshold": 1})
+        fleet.apply(web)
+        status = fleet.wait_pod("web", lambda s: s.get("containerStatuses", [{}])[0].get("started"))
+        assert condition(status, "Ready")["reason"] == "ContainersNotReady"
+        assert condition(status, "Ready")["message"] == "containers with unready status: [main]"
+        assert condition(status, "Initialized")["status"] == "True" == condition(status, "PodScheduled")["status"]
+        assert "0/1" in fleet.ctl("get", "pod", "web").stdout
+        mark.touch()
+        status = fleet.wait_pod("web", lambda s: condition(s, "Ready").get("status") == "True")
+        assert condition(status, "ContainersReady")["lastTransitionTime"].endswith("Z")
+        header, row = (line.split() for line in fleet.ctl("get", "pod", "web").stdout.splitlines())
+        assert dict(zip(header, row)) | {"READY": "1/1", "STATUS": "Running"} == dict(zip(header, row)), row
+        assert "ContainersReady:" in fleet.ctl("describe", "pod", "web").stdout
+        wait_each_runs_once(fleet, "web")
+    fleet.wait_pod("web", lambda s: s["containerStatuses"][0]["restartCount"] > 0)  # nobody listens any more
 
 
 def test_a_pod_with_a_local_volume_runs_where_the_volume_is_and_writes_into_it(fleet, tmp_path):

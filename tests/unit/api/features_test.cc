@@ -84,6 +84,28 @@ INSTANTIATE_TEST_SUITE_P(
                     "spec.volumes[0].persistentVolumeClaim (feature volumes/persistentVolumeClaim)"},
         FeatureCase{"Probe", container(R"("readinessProbe":{"periodSeconds":1})"),
                     "spec.containers[0].readinessProbe (feature probes)"},
+        FeatureCase{"ProbesByAllThatNeedsNoNameOfItsOwn",
+                    container(R"("startupProbe":{"exec":{"command":["x"]}},"readinessProbe":{"tcpSocket":{"port":1,
+                        "host":"fe80::1"}},"livenessProbe":{"httpGet":{"port":1,"host":"10.0.0.1","scheme":"HTTP"}})"),
+                    "spec.containers[0].livenessProbe (feature probes)"},
+        FeatureCase{"GrpcProbe", container(R"("livenessProbe":{"grpc":{"port":1}})"),
+                    "spec.containers[0].livenessProbe (feature probes), spec.containers[0].livenessProbe.grpc (feature "
+                    "grpcProbes)"},
+        FeatureCase{
+            "HttpsProbe", container(R"("livenessProbe":{"httpGet":{"port":1,"scheme":"HTTPS"}})"),
+            "spec.containers[0].livenessProbe (feature probes), spec.containers[0].livenessProbe.httpGet.scheme "
+            "(feature httpsHandlers)"},
+        FeatureCase{
+            "ProbeOfAHostName", container(R"("livenessProbe":{"tcpSocket":{"port":1,"host":"db.example"}})"),
+            "spec.containers[0].livenessProbe (feature probes), spec.containers[0].livenessProbe.tcpSocket.host "
+            "(feature handlerHostNames)"},
+        FeatureCase{"Hooks",
+                    container(R"("lifecycle":{"stopSignal":"SIGUSR1","preStop":{"httpGet":{"port":1,"scheme":"HTTPS",
+                        "host":"example.org"}}})"),
+                    "spec.containers[0].lifecycle.preStop.httpGet.scheme (feature httpsHandlers), "
+                    "spec.containers[0].lifecycle.preStop.httpGet.host (feature handlerHostNames), "
+                    "spec.containers[0].lifecycle.stopSignal (feature stopSignals), spec.containers[0].lifecycle "
+                    "(feature lifecycle)"},
         FeatureCase{
             "SecondContainer",
             R"("containers":[{"name":"a","command":["x"]},{"name":"b","command":["x"],"lifecycle":{"preStop":{}}}])",

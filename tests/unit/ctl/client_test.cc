@@ -302,10 +302,10 @@ TEST_F(CtlClient, WatchesEveryChangeOfAPodUntilInterrupted) {
       step(R"({"phase":"Running","nodeName":"n1"})")};
   ASSERT_TRUE(run_get(client_, options_, screen_));
   EXPECT_EQ(out_.str(),
-            "NAME          STATUS        NODE          MESSAGE\n"
-            "web           Pending       -             -\n"
-            "web           Scheduled     n1            -\n"
-            "web           Running       n1            -\n");
+            "NAME          READY         STATUS        NODE          MESSAGE\n"
+            "web           -             Pending       -             -\n"
+            "web           -             Scheduled     n1            -\n"
+            "web           -             Running       n1            -\n");
 }
 
 TEST_F(CtlClient, AppliesEachManifestAndContinuesAfterARefusal) {

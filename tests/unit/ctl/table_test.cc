@@ -29,9 +29,9 @@ const char* const kPending = R"({"metadata":{"name":"big","namespace":"shop"},
 
 TEST(CtlTable, ShowsTheNodeOfARunningPodAndTheReasonOfAPendingOne) {
   EXPECT_EQ(render(Kind::pod, {parsed_json(kRunning), parsed_json(kPending)}),
-            "NAME   STATUS    NODE     MESSAGE\n"
-            "web    Running   edge-a   -\n"
-            "big    Pending   -        0/3 nodes are available\n");
+            "NAME   READY   STATUS    NODE     MESSAGE\n"
+            "web    0/1     Running   edge-a   -\n"
+            "big    -       Pending   -        0/3 nodes are available\n");
 }
 
 TEST(CtlTable, ShowsWhatAnInitContainerWaitsForAndItsRestartsUntilAllHaveEnded) {
@@ -40,8 +40,28 @@ TEST(CtlTable, ShowsWhatAnInitContainerWaitsForAndItsRestartsUntilAllHaveEnded) 
     "initContainerStatuses":[{"name":"i","restartCount":4,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}],
     "containerStatuses":[{"name":"c","restartCount":0,"state":{"waiting":{"reason":"PodInitializing"}}}]}})";
   const Cells row = table_row(Kind::pod, parsed_json(waits), {.wide = true});
-  EXPECT_EQ(row.at(1), "Init:CrashLoopBackOff");
-  EXPECT_EQ(row.at(3), "4");
+  EXPECT_EQ(row.at(2), "Init:CrashLoopBackOff");
+  EXPECT_EQ(row.at(4), "4");
+}
+
+TEST(CtlTable, CountsContainersThatAreReadyAndSidecarsAmongThem) {
+  const auto ready = [](const std::string& spec, const std::string& status) {
+    return table_row(Kind::pod,
+                     parsed_json(R"({"metadata":{"name":"web"},"spec":)" + spec + R"(,"status":)" + status + "}"), {})
+        .at(1);
+  };
+  const std::string two = R"({"containers":[{"name":"a"},{"name":"b"}]})";
+  const std::string statuses = R"({"containerStatuses":[{"name":"a","ready":true,"state":{"running":{}}},
+                                                        {"name":"b","ready":false,"state":{"running":{}}}]})";
+  EXPECT_EQ(ready(two, "{}"), "0/2");
+  EXPECT_EQ(ready(two, statuses), "1/2");
+  EXPECT_EQ(ready("{}", statuses), "1/2") << "of a pod that is watched there is only the status";
+  EXPECT_EQ(
+      ready(R"({"containers":[{"name":"a"}],"initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always"}]})",
+            R"({"initContainerStatuses":[{"name":"i","ready":true,"state":{"terminated":{}}},
+                                               {"name":"s","ready":true,"state":{"running":{}}}],
+                      "containerStatuses":[{"name":"a","ready":true,"state":{"terminated":{}}}]})"),
+      "1/2");
 }
 
 TEST(CtlTable, PutsTheNamespaceFirstForAllNamespaces) {

@@ -142,6 +142,28 @@ TEST_F(GatewayTest, APodsStatusHasItsContainersAndInitContainersAsTheDeviceSaysA
   }
 }
 
+TEST_F(GatewayTest, APodsStatusHasTheConditionsOfItsDeviceBehindTheGatewaysOwnAlsoOnceItIsFinished) {
+  start_connected();
+  device("n1");
+  bind_pod("job", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+  receive(topics.node_pod("n1", "default/job"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Failed","conditions":[)" +
+              R"({"type":"PodScheduled","status":"False","reason":"Lie"},{"type":"Ready","status":"Perhaps"},)" +
+              R"({"type":"Ready","status":"False","reason":"PodFailed","lastTransitionTime":"2026-01-01T00:00:00Z"}]})",
+          true);
+  const auto conditions = [this] {
+    return describe_pod("job").find("object")->find("status")->find("conditions")->dump();
+  };
+  const std::string wanted =
+      R"([{"type":"PodScheduled","status":"True"},)"
+      R"({"type":"Ready","status":"False","reason":"PodFailed","lastTransitionTime":"2026-01-01T00:00:00Z"}])";
+  EXPECT_EQ(conditions(), wanted);
+  answer("n1", AnswerType::released);
+  restart();
+  EXPECT_EQ(conditions(), wanted);
+}
+
 TEST_F(GatewayTest, StatusTellsWhichDamagedStoresStandAside) {
   options.set_aside = {"/s/gateway.db.aside-1", "/s/gateway.db.aside-2"};
   start_connected();

@@ -108,6 +108,20 @@ TEST_F(RuntimeTest, RestartsWithPolicyAlwaysEvenAfterSuccess) {
   EXPECT_TRUE(runtime_->list().value().empty());
 }
 
+TEST_F(RuntimeTest, ACrashedContainerWaitsWithTheMessageOfTheKubelet) {
+  longest_backoff_ms_ = 60'000;
+  open_runtime();
+  run(tag_, pod("exit 4", "Always"));
+  const Event waiting = wait_for([](const Event& event) {
+    const Json* state = event.kind == "status" ? container(event).find("state")->find("waiting") : nullptr;
+    return state != nullptr && state->string_at("message").starts_with("back-off 128ms ");
+  });
+  const Json* state = container(waiting).find("state")->find("waiting");
+  EXPECT_EQ(state->string_at("reason"), "CrashLoopBackOff");
+  EXPECT_EQ(state->string_at("message"), "back-off 128ms restarting failed container=main pod=p_default(u1)");
+  EXPECT_EQ(*container(waiting).find("restartCount"), Json(9)) << "the first crash costs nothing";
+}
+
 TEST_F(RuntimeTest, KeepsOutputBounded) {
   run(tag_, pod("yes 0123456789abcdef | head -c 2000000; echo last"));
   wait_finished();
@@ -145,13 +159,13 @@ TEST_F(RuntimeTest, DirectoriesWithinThePodsAreMadeBehindTheAnswerAndThoseOutsid
 
 TEST_F(RuntimeTest, RefusesAPodThatAsksForWhatItCannotDo) {
   runtime_->prepare(tag_, R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[
-      {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"periodSeconds":1}}]}})",
+      {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"grpc":{"port":1}}}]}})",
                     {});
   const Event prepared = wait_kind("prepared");
-  EXPECT_TRUE(
-      prepared.status.message().contains(" does not support spec.containers[0].livenessProbe (feature probes), "
-                                         "spec.containers[0].securityContext (feature "
-                                         "securityContext); remove it, or place the pod on a node that does"))
+  EXPECT_TRUE(prepared.status.message().contains(
+      " does not support spec.containers[0].livenessProbe.grpc (feature grpcProbes), "
+      "spec.containers[0].securityContext (feature "
+      "securityContext); remove it, or place the pod on a node that does"))
       << prepared.status.message();
   EXPECT_TRUE(runtime_->list().value().empty());
 }

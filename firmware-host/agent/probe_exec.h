@@ -1,0 +1,28 @@
+// ExecCheck: a command in the container. Exit code 0 is success (pkg/probe/exec/exec.go).
+#pragma once
+
+#include <string>
+
+#include "firmware-host/agent/probe_check.h"
+
+namespace berth {
+
+class ExecCheck final : public Check {
+ public:
+  // As the kubelet's maxReadLength: what a command says beyond it is read and thrown away, so that it can go on.
+  static constexpr std::size_t kOutputBytesMax = 10 * 1024;
+
+  ExecCheck(const HandlerPlan& handler, const CheckSite& site);
+  ~ExecCheck() override;  // kills it if it has not ended
+
+  void on_ready() override;
+  bool on_exit(pid_t pid, int wait_status) override;
+  std::string timed_out(Millis after) const override;
+
+ private:
+  const HandlerPlan& handler_;
+  pid_t pid_ = -1;
+  std::string output_;
+};
+
+}  // namespace berth

@@ -1,0 +1,56 @@
+// What a container's probes and hooks do, as its manifest says it: core/v1 Probe, ProbeHandler and LifecycleHandler.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/json/json.h"
+#include "core/status.h"
+
+namespace berth {
+
+// One action: of a probe, or of a hook.
+struct HandlerPlan {
+  enum class Kind { exec, http_get, tcp_socket, sleep };
+  Kind kind = Kind::exec;
+  std::vector<std::string> command;  // exec
+  std::string host = "127.0.0.1";    // httpGet, tcpSocket: an address; pods share the node's network
+  int port = 0;
+  std::string path;                                          // httpGet: what follows host and port, ready to be sent
+  std::vector<std::pair<std::string, std::string>> headers;  // httpGet.httpHeaders
+  Millis sleep_ms = 0;
+};
+
+enum class ProbeKind { startup, readiness, liveness };
+
+struct ProbeNumbers {
+  Millis initial_delay_ms = 0;
+  Millis period_ms = 10'000;
+  Millis timeout_ms = 1000;
+  int success_threshold = 1;
+  int failure_threshold = 3;
+  std::optional<Millis> grace_ms;  // in place of the pod's
+};
+
+struct ProbePlan {
+  HandlerPlan handler;
+  ProbeNumbers numbers;
+};
+
+// What is read of a container besides the handler.
+struct HandlerSource {
+  const Json& container;  // for the names of its ports
+  const std::vector<std::pair<std::string, std::string>>& variables;
+};
+
+// By probe. One that asks for a feature which the process runtime does not have (core/api/features.h) is left out: only
+// pods that were admitted before that was looked at have one.
+Result<std::map<ProbeKind, ProbePlan>> plan_probes(const HandlerSource& source, const std::string& path);
+// lifecycle.<hook>, likewise.
+Result<std::optional<HandlerPlan>> plan_hook(const HandlerSource& source, const char* hook, const std::string& path);
+
+}  // namespace berth
