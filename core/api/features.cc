@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/json/members.h"
+
 namespace berth {
 
 namespace {
@@ -14,18 +16,6 @@ constexpr std::array<std::string_view, 4> kPlainFields{"metadata.name", "metadat
                                                        "spec.nodeName"};
 constexpr std::array<std::string_view, 5> kDeviceFields{"spec.serviceAccountName", "status.hostIP", "status.hostIPs",
                                                         "status.podIP", "status.podIPs"};
-
-const Json& member(const Json& object, std::string_view key) {
-  static const Json kNull;
-  const Json* value = object.find(key);
-  return value != nullptr ? *value : kNull;
-}
-
-const Json::Array& list_of(const Json& object, std::string_view key) {
-  static const Json::Array kNone;
-  const Json& value = member(object, key);
-  return value.is_array() ? value.as_array() : kNone;
-}
 
 // An empty object or list asks for nothing.
 bool asks(const Json& field) {

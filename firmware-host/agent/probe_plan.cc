@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/api/features.h"
+#include "core/json/members.h"
 #include "firmware-host/agent/workload.h"
 
 namespace berth {
@@ -22,15 +23,9 @@ constexpr std::array<KindName, 3> kProbes{{{ProbeKind::startup, "startupProbe"},
                                            {ProbeKind::readiness, "readinessProbe"},
                                            {ProbeKind::liveness, "livenessProbe"}}};
 
-const Json& member_of(const Json& object, std::string_view key) {
-  static const Json kNull;
-  const Json* value = object.find(key);
-  return value != nullptr ? *value : kNull;
-}
-
 // Zero is as good as absent (pkg/apis/core/v1/defaults.go, SetDefaults_Probe).
 std::int64_t number_of(const Json& object, const char* key, std::int64_t otherwise) {
-  const Json& value = member_of(object, key);
+  const Json& value = member(object, key);
   return value.is_integer() && value.as_int() > 0 ? value.as_int() : otherwise;
 }
 
@@ -60,7 +55,7 @@ Result<int> port_of(const Json& port, const Json& container, const std::string& 
   std::int64_t number = port.is_integer() ? port.as_int() : 0;
   if (port.is_string()) {
     const std::string& text = port.as_string();
-    const Json& ports = member_of(container, "ports");
+    const Json& ports = member(container, "ports");
     const auto is_named = [&](const Json& each) { return each.string_at("name") == text; };
     bool is_found = false;
     if (ports.is_array()) {
@@ -83,7 +78,7 @@ Result<std::optional<HandlerPlan>> read_target(const Json& target, const Json& c
   const std::string host = target.string_at("host");
   if (!is_plain_host(host) || target.string_at("scheme") == "HTTPS") return std::optional<HandlerPlan>();
   if (!host.empty() && host != "localhost") plan.host = host;
-  const Result<int> port = port_of(member_of(target, "port"), container, path);
+  const Result<int> port = port_of(member(target, "port"), container, path);
   if (!port) return port.error();
   plan.port = *port;
   return std::optional<HandlerPlan>(std::move(plan));
@@ -94,7 +89,7 @@ Result<std::optional<HandlerPlan>> read_http(const Json& get, const Json& contai
   if (!plan || !*plan) return plan;
   (*plan)->kind = HandlerPlan::Kind::http_get;
   (*plan)->path = request_path(get.string_at("path"));
-  const Json& headers = member_of(get, "httpHeaders");
+  const Json& headers = member(get, "httpHeaders");
   if (!headers.is_array()) return plan;
   for (std::size_t i = 0; i < headers.as_array().size(); ++i) {
     const std::string name = headers.as_array()[i].string_at("name");
@@ -110,7 +105,7 @@ Result<std::optional<HandlerPlan>> read_http(const Json& get, const Json& contai
 
 Result<std::optional<HandlerPlan>> read_exec(const Json& exec, const HandlerSource& source, const std::string& path) {
   HandlerPlan plan;
-  const Json& command = member_of(exec, "command");
+  const Json& command = member(exec, "command");
   if (!command.is_array() || command.as_array().empty()) {
     return Status::error(path + ".command: must be a list of strings, and not empty");
   }
@@ -123,8 +118,8 @@ Result<std::optional<HandlerPlan>> read_exec(const Json& exec, const HandlerSour
 
 Result<std::optional<HandlerPlan>> read_handler(const Json& handler, const HandlerSource& source,
                                                 const std::string& path) {
-  if (const Json& exec = member_of(handler, "exec"); exec.is_object()) return read_exec(exec, source, path + ".exec");
-  if (const Json& get = member_of(handler, "httpGet"); get.is_object()) {
+  if (const Json& exec = member(handler, "exec"); exec.is_object()) return read_exec(exec, source, path + ".exec");
+  if (const Json& get = member(handler, "httpGet"); get.is_object()) {
     return read_http(get, source.container, path + ".httpGet");
   }
   return std::optional<HandlerPlan>();
@@ -133,7 +128,7 @@ Result<std::optional<HandlerPlan>> read_handler(const Json& handler, const Handl
 Result<std::optional<HandlerPlan>> read_probe_handler(const Json& probe, const HandlerSource& source,
                                                       const std::string& path) {
   Result<std::optional<HandlerPlan>> plan = read_handler(probe, source, path);
-  const Json& socket = member_of(probe, "tcpSocket");
+  const Json& socket = member(probe, "tcpSocket");
   if (!plan || *plan || !socket.is_object()) return plan;
   plan = read_target(socket, source.container, path + ".tcpSocket");
   if (plan && *plan) (*plan)->kind = HandlerPlan::Kind::tcp_socket;
@@ -142,7 +137,7 @@ Result<std::optional<HandlerPlan>> read_probe_handler(const Json& probe, const H
 
 bool has_handler(const Json& handler, std::initializer_list<std::string_view> kinds) {
   return std::any_of(kinds.begin(), kinds.end(),
-                     [&](std::string_view kind) { return member_of(handler, kind).is_object(); });
+                     [&](std::string_view kind) { return member(handler, kind).is_object(); });
 }
 
 }  // namespace
@@ -150,7 +145,7 @@ bool has_handler(const Json& handler, std::initializer_list<std::string_view> ki
 Result<std::map<ProbeKind, ProbePlan>> plan_probes(const HandlerSource& source, const std::string& path) {
   std::map<ProbeKind, ProbePlan> plans;
   for (const KindName& each : kProbes) {
-    const Json& probe = member_of(source.container, each.member);
+    const Json& probe = member(source.container, each.member);
     if (!probe.is_object() || probe.as_object().empty()) continue;
     const std::string at = path + "." + each.member;
     if (!has_handler(probe, {"exec", "httpGet", "tcpSocket", "grpc"})) {
@@ -165,7 +160,7 @@ Result<std::map<ProbeKind, ProbePlan>> plan_probes(const HandlerSource& source, 
     numbers.timeout_ms = millis_of(probe, "timeoutSeconds", 1);
     numbers.success_threshold = static_cast<int>(number_of(probe, "successThreshold", 1));
     numbers.failure_threshold = static_cast<int>(number_of(probe, "failureThreshold", 3));
-    const Json& grace = member_of(probe, "terminationGracePeriodSeconds");
+    const Json& grace = member(probe, "terminationGracePeriodSeconds");
     if (grace.is_integer()) numbers.grace_ms = millis_of(probe, "terminationGracePeriodSeconds", 0);
     plans[each.kind] = {std::move(**handler), numbers};
   }
@@ -173,14 +168,14 @@ Result<std::map<ProbeKind, ProbePlan>> plan_probes(const HandlerSource& source, 
 }
 
 Result<std::optional<HandlerPlan>> plan_hook(const HandlerSource& source, const char* hook, const std::string& path) {
-  const Json& handler = member_of(member_of(source.container, "lifecycle"), hook);
+  const Json& handler = member(member(source.container, "lifecycle"), hook);
   if (!handler.is_object() || handler.as_object().empty()) return std::optional<HandlerPlan>();
   const std::string at = path + ".lifecycle." + hook;
   // The API accepts a tcpSocket there, and no kubelet can run it (pkg/kubelet/lifecycle/handlers.go).
   if (!has_handler(handler, {"exec", "httpGet", "sleep"})) {
     return Status::error(at + ": must have one of exec, httpGet and sleep");
   }
-  if (const Json& sleep = member_of(handler, "sleep"); sleep.is_object()) {
+  if (const Json& sleep = member(handler, "sleep"); sleep.is_object()) {
     HandlerPlan plan;
     plan.kind = HandlerPlan::Kind::sleep;
     plan.sleep_ms = millis_of(sleep, "seconds", 0);

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/json/members.h"
+
 namespace berth {
 
 namespace {
@@ -19,18 +21,6 @@ struct Volume {
   std::string path;
   bool is_empty_dir = false;
 };
-
-const Json::Array& list_of(const Json& object, std::string_view key) {
-  static const Json::Array kNone;
-  const Json* value = object.find(key);
-  return value != nullptr && value->is_array() ? value->as_array() : kNone;
-}
-
-const Json& member(const Json& object, std::string_view key) {
-  static const Json kNull;
-  const Json* value = object.find(key);
-  return value != nullptr ? *value : kNull;
-}
 
 // "data-1" -> "BERTH_VOLUME_DATA_1"
 std::string volume_variable(const std::string& name) {
