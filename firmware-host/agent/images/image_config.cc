@@ -19,8 +19,9 @@ bool is_exposed_port(std::string_view text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::string_view protocol = text.substr(slash);
   int port = 0;
-  const char* end = text.data() + slash;
-  const auto [at, error] = std::from_chars(text.data(), end, port);
+  const std::string number(text.substr(0, slash));
+  const char* end = number.data() + number.size();
+  const auto [at, error] = std::from_chars(number.data(), end, port);
   return error == std::errc() && at == end && port >= 1 && port <= kHighestPort &&
          (protocol.empty() || protocol == "/tcp" || protocol == "/udp" || protocol == "/sctp");
 }

@@ -60,7 +60,7 @@ Result<BlobDescriptor> read_layout_index(std::string_view json) {
   JsonFields root(&*parsed, "", kManifestLimits, fault);
   const std::vector<JsonFields> manifests = root.objects("manifests");
   if (manifests.size() != 1) root.fail("manifests", "one manifest, got " + std::to_string(manifests.size()));
-  const BlobDescriptor found = manifests.size() == 1 ? descriptor(manifests[0]) : BlobDescriptor{};
+  BlobDescriptor found = manifests.size() == 1 ? descriptor(manifests[0]) : BlobDescriptor{};
   if (!fault.is_success()) return Status::error("index of the layout: " + fault.message());
   return found;
 }

@@ -125,13 +125,13 @@ void ImagePull::unpack() {
                       .lower = {},
                       .limits = plan_.limits};
   for (std::size_t i = next; i-- > 0;) layer.lower.push_back(files_.layer(chain[i]));
-  auto started = LayerUnpack::start(context_, std::move(layer),
-                                    [this, next](UnpackEnd end) { on_unpacked(next, std::move(end)); });
+  auto started =
+      LayerUnpack::start(context_, std::move(layer), [this, next](const UnpackEnd& end) { on_unpacked(next, end); });
   if (!started) return finish(started.error());
   unpack_ = std::move(*started);
 }
 
-void ImagePull::on_unpacked(std::size_t layer, UnpackEnd end) {
+void ImagePull::on_unpacked(std::size_t layer, const UnpackEnd& end) {
   unpack_.reset();
   if (end.status.is_success()) return unpack();
   const std::string& digest = image_.layers[layer].digest;

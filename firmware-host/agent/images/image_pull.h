@@ -44,7 +44,7 @@ class ImagePull {
   // Reads what was fetched. `is_damaged`: a blob is not what its name says.
   Status resolve(bool& is_damaged);
   void fetch_again(const Status& why);
-  void on_unpacked(std::size_t layer, UnpackEnd end);
+  void on_unpacked(std::size_t layer, const UnpackEnd& end);
   void finish(Result<ImageRecord> image);
 
   asio::io_context& context_;

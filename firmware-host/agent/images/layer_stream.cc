@@ -144,7 +144,7 @@ Status LayerStream::finish() {
                        it.expected.diff_id);
 }
 
-Status LayerStream::explain(Status fault) {
+Status LayerStream::explain(const Status& fault) {
   Status blob = impl_->check_blob();
   return blob.is_success() ? fault : blob;
 }

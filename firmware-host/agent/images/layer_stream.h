@@ -35,7 +35,7 @@ class LayerStream {
   // After the last entry: reads the rest, and says whether the digests are the expected ones.
   Status finish();
   // After `fault` while reading: the digest of the blob is told instead if it is wrong, since that is the cause then.
-  Status explain(Status fault);
+  Status explain(const Status& fault);
   // The blob is not what its name says: to be fetched again.
   bool is_damaged() const;
 
