@@ -346,6 +346,9 @@ def check_junk_is_dropped_and_harms_nothing(device):
 
 FEATURES = {  # of a container
     "probes": {"livenessProbe": {"tcpSocket": {"port": 80}}},
+    "grpcProbes": {"livenessProbe": {"grpc": {"port": 80}}},
+    "httpsHandlers": {"readinessProbe": {"httpGet": {"port": 443, "scheme": "HTTPS"}}},
+    "handlerHostNames": {"startupProbe": {"tcpSocket": {"port": 80, "host": "db.example"}}},
     "lifecycle": {"lifecycle": {"preStop": {"exec": {"command": ["/bin/true"]}}}},
     "limits": {"resources": {"limits": {"memory": "8Mi"}}},
     "securityContext": {"securityContext": {"runAsUser": 1000}},

@@ -3,6 +3,8 @@
 
 #include <poll.h>
 
+#include <cstdlib>
+
 #include "tests/unit/host/probe_server.h"
 
 namespace berth {
@@ -106,6 +108,28 @@ TEST(HttpCheck, FailsWhereNobodyListensOrTheServerHangsUp) {
   const CheckOutcome refused = outcome_of(get(server.port()));
   EXPECT_EQ(refused.result, ProbeResult::failure);
   EXPECT_TRUE(refused.why.ends_with("connect: Connection refused")) << refused.why;
+}
+
+TEST(ExecCheck, KeepsTheBeginningOfALongOutputAndLetsTheCommandGoOn) {
+  ProcessStarter starter;
+  ContainerPlan container;
+  container.directory = "/";
+  container.env = {std::string("PATH=") + std::getenv("PATH")};
+  HandlerPlan plan;
+  plan.command = {"sh", "-c", "yes | head -c 1000000; exit 3"};
+  const std::unique_ptr<Check> check = begin_check(plan, {starter, container, 0, false});
+  while (check->fd() >= 0) {
+    pollfd ready{check->fd(), check->events(), 0};
+    ASSERT_EQ(poll(&ready, 1, kPollMs), 1);
+    check->on_ready();
+  }
+  int status = 0;
+  const pid_t pid = waitpid(-1, &status, 0);
+  ASSERT_GT(pid, 0);
+  EXPECT_FALSE(check->on_exit(pid + 1, status)) << "of another process";
+  EXPECT_TRUE(check->on_exit(pid, status));
+  EXPECT_EQ(check->outcome()->result, ProbeResult::failure);
+  EXPECT_EQ(check->outcome()->why.size(), std::size_t{10 * 1024});
 }
 
 TEST(TcpCheck, SucceedsIfThePortTakesConnections) {
