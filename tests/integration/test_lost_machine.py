@@ -180,7 +180,7 @@ def test_of_two_pods_of_a_name_that_a_lost_machine_left_the_configured_one_stays
     machine.restart("n2")
     if node:
         wait_places(machine, node)
-        wait_until(lambda: re.search(rf"^web +Running +{node} ", machine.ctl("get", "pods").stdout, re.M), "the pod that stays")
+        wait_until(lambda: re.search(rf"^web +1/1 +Running +{node} ", machine.ctl("get", "pods").stdout, re.M), "the pod that stays")
         assert "Orphan" not in machine.ctl("get", "pods").stdout
     else:
         wait_until(lambda: "Orphan" in machine.ctl("get", "pods").stdout, "the question")
@@ -195,10 +195,10 @@ def test_of_two_pods_of_a_name_that_a_lost_machine_left_the_configured_one_stays
 def test_an_orphan_is_shown_and_kept_in_place_of_the_newer_pod(machine, marks):
     orphan_on_n2(machine, marks)
     shown = machine.ctl("get", "pods").stdout
-    assert re.search(r"^web +Orphan +n2 ", shown, re.M) and re.search(r"^web +Running +n1 ", shown, re.M), shown
+    assert re.search(r"^web +- +Orphan +n2 ", shown, re.M) and re.search(r"^web +1/1 +Running +n1 ", shown, re.M), shown
     assert "adopted as soon as node n2 answers" in machine.ctl("adopt", "pod", "web", "--node", "n2").stdout
     wait_places(machine, "n2")
-    wait_until(lambda: re.search(r"^web +Running +n2 ", machine.ctl("get", "pods").stdout, re.M), "the kept pod")
+    wait_until(lambda: re.search(r"^web +1/1 +Running +n2 ", machine.ctl("get", "pods").stdout, re.M), "the kept pod")
     assert "Orphan" not in machine.ctl("get", "pods").stdout
     assert starts("web", marks / "old") == 1
 

@@ -37,11 +37,15 @@ Resolver parse(std::string_view text) {
     std::vector<std::string> words = words_of(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.size() < 2 || words[0].starts_with('#') || words[0].starts_with(';')) continue;
-    const std::string keyword = std::move(words.front());
+    const std::string keyword = words.front();
     words.erase(words.begin());
-    if (keyword == "nameserver") resolver.nameservers.push_back(words.front());
-    if (keyword == "search" || keyword == "domain") resolver.searches = std::move(words);
-    if (keyword == "options") resolver.options = std::move(words);
+    if (keyword == "nameserver") {
+      resolver.nameservers.push_back(words.front());
+    } else if (keyword == "search" || keyword == "domain") {
+      resolver.searches = std::move(words);
+    } else if (keyword == "options") {
+      resolver.options = std::move(words);
+    }
   }
   return resolver;
 }
@@ -115,7 +119,7 @@ std::string hostname_of(const Json& pod) {
 Result<std::string> hosts_file(const Json& pod, std::string_view machine, const std::string& address) {
   const Json& spec = member(pod, "spec");
   const Result<std::string> aliases = aliases_of(spec);
-  if (!aliases) return aliases;
+  if (!aliases) return aliases.error();
   if (member(spec, "hostNetwork") == Json(true)) {
     return "# Kubernetes-managed hosts file (host network).\n" + std::string(machine) + *aliases;
   }
