@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <clocale>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,6 +26,7 @@ class LayerUnpackTest : public testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "unpacking needs root: chroot(2), mknod(2) and trusted.* attributes";
+    if (!std::setlocale(LC_CTYPE, "C.UTF-8")) GTEST_SKIP() << "needs the locale C.UTF-8, which libc-bin has";
     fs::create_directory(outside());
     write_file(outside() + "/secret", "secret");
   }
