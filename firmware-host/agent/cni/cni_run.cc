@@ -1,5 +1,6 @@
 #include "firmware-host/agent/cni/cni_run.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +25,17 @@ std::string read_all(int file) {
   std::string text(kMostOutput, '\0');
   const ssize_t got = pread(file, text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  text.resize(std::min(text.size(), text.find('\0')));
   return text;
+}
+
+// As long as an output may become: writing beyond that fails, so that no plugin fills the memory.
+int file_of_most() {
+  const int file = memfd_create("cni", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0) return -1;
+  if (ftruncate(file, kMostOutput) == 0 && fcntl(file, F_ADD_SEALS, F_SEAL_GROW) == 0) return file;
+  close(file);
+  return -1;
 }
 
 int file_with(const std::string& text) {
@@ -93,7 +104,7 @@ Status CniRun::execute(std::size_t plugin) {
                                              "CNI_ARGS=" + pod_.arguments,
                                              "PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
   const int input = file_with(input_of(network_, plugin, pod_.ports, result_));
-  output_ = file_with("");
+  output_ = file_of_most();
   Result<pid_t> started = Status::error(std::string("no memory for its input: ") + std::strerror(errno));
   if (input >= 0 && output_ >= 0) started = spawn(program, {program}, &environment, {input, output_, -1});
   if (input >= 0) close(input);

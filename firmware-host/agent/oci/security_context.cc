@@ -14,28 +14,36 @@ class Reader {
  public:
   Reader(const Json& context, std::string path) : context_(context), path_(std::move(path)) {}
 
-  Status read(Security& security) {
-    read_id("runAsUser", security.user);
-    read_id("runAsGroup", security.group);
-    read_flag("runAsNonRoot", security.must_not_be_root);
+  // Only fields of a pod's: a manifest may say "privileged" there, which Kubernetes does not know.
+  Status read_of_pod(Security& security) {
+    read_common(security);
     read_ids("supplementalGroups", security.groups);
     std::optional<std::uint32_t> volumes_group;
     read_id("fsGroup", volumes_group);
     if (volumes_group) security.groups.push_back(*volumes_group);
+    read_sysctls(security);
+    return status_;
+  }
+  Status read_of_container(Security& security) {
+    read_common(security);
     read_flag("privileged", security.privileged);
-    bool may_escalate = !security.no_new_privileges;
+    bool may_escalate = true;
     read_flag("allowPrivilegeEscalation", may_escalate);
     security.no_new_privileges = !may_escalate;
     read_flag("readOnlyRootFilesystem", security.read_only_root);
     read_proc_mount(security);
     read_capabilities("add", security.added);
     read_capabilities("drop", security.dropped);
-    read_seccomp(security);
-    read_sysctls(security);
     return status_;
   }
 
  private:
+  void read_common(Security& security) {
+    read_id("runAsUser", security.user);
+    read_id("runAsGroup", security.group);
+    read_flag("runAsNonRoot", security.must_not_be_root);
+    read_seccomp(security);
+  }
   void fail(const std::string& field, const std::string& why) {
     if (status_.is_success()) status_ = Status::error(path_ + "." + field + ": " + why);
   }
@@ -119,12 +127,14 @@ class Reader {
 
 Result<Security> security_of(const Json& pod_spec, const Json& container, const std::string& path) {
   Security security;
-  if (Status read = Reader(member(pod_spec, "securityContext"), "spec.securityContext").read(security);
+  if (Status read = Reader(member(pod_spec, "securityContext"), "spec.securityContext").read_of_pod(security);
       !read.is_success()) {
     return read;
   }
   const std::string own = path + ".securityContext";
-  if (Status read = Reader(member(container, "securityContext"), own).read(security); !read.is_success()) return read;
+  if (Status read = Reader(member(container, "securityContext"), own).read_of_container(security); !read.is_success()) {
+    return read;
+  }
   // core/validation ValidateSecurityContext
   if (security.privileged && security.no_new_privileges) {
     return Status::error(own + ".allowPrivilegeEscalation: cannot be false in a privileged container");

@@ -74,7 +74,9 @@ Status open_or_make(int volume, const std::string& subpath, Descriptor& opened) 
       if (mkdirat(parent, part.c_str(), like.st_mode & 0777) != 0 && errno != EEXIST) return not_opened(subpath);
       next = open_beneath(volume, path);
       const std::string made = "/proc/self/fd/" + std::to_string(next.get());
-      if (next.get() >= 0 && chown(made.c_str(), like.st_uid, like.st_gid) != 0) return not_opened(subpath);
+      const bool has_all = next.get() < 0 || (chown(made.c_str(), like.st_uid, like.st_gid) == 0 &&
+                                              chmod(made.c_str(), like.st_mode & 0777) == 0);  // whatever the umask
+      if (!has_all) return not_opened(subpath);
     }
     if (next.get() < 0) return not_opened(subpath);
     opened = std::move(next);

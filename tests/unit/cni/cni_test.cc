@@ -153,10 +153,11 @@ TEST_F(ScriptedCni, APluginThatIsNotInstalledIsNamed) {
 }
 
 TEST_F(ScriptedCni, APluginThatHangsIsEndedAndFloodsNothing) {
-  add_plugin("flood", "[ $CNI_COMMAND = DEL ] && exit 0; head -c 1000000 /dev/zero; exec sleep 1000");
+  add_plugin("flood", "[ $CNI_COMMAND = DEL ] && exit 0; cat /bin/sh /bin/sh /bin/sh || touch " + folder_ +
+                          "/refused; exec sleep 1000");
   const auto run = make_run({"flood"});
   run->add();
-  while (!fs::exists(folder_ + "/input-flood-ADD")) sched_yield();
+  while (!fs::exists(folder_ + "/refused")) sched_yield();
   run->kill();
   finish(*run);
   EXPECT_EQ(run->error(), "network pods: plugin flood failed");

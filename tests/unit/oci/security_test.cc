@@ -55,6 +55,18 @@ TEST(SecurityContext, SupplementalGroupsAndTheGroupOfVolumesAddUp) {
             (std::vector<std::uint32_t>{20, 44, 2000}));
 }
 
+TEST(SecurityContext, APodsHasNoFieldsOfAContainersAndTheOtherWayRound) {
+  const Security security =
+      read(R"({"privileged":true,"capabilities":{"add":["ALL"]},"procMount":"Unmasked"})",
+           R"({"fsGroup":1,"supplementalGroups":[2],"sysctls":[{"name":"kernel.x","value":"1"}]})")
+          .value();
+  EXPECT_FALSE(security.privileged);
+  EXPECT_FALSE(security.proc_unmasked);
+  EXPECT_TRUE(security.added.empty());
+  EXPECT_TRUE(security.groups.empty());
+  EXPECT_TRUE(security.sysctls.empty());
+}
+
 TEST(SecurityContext, PrivilegesThatAContainerMustNotGainStayForbiddenUnlessItSaysOtherwise) {
   EXPECT_TRUE(read("{}", R"({"allowPrivilegeEscalation":false})").value().no_new_privileges);
   EXPECT_FALSE(read("{}", R"({"allowPrivilegeEscalation":true})").value().no_new_privileges);

@@ -80,14 +80,14 @@ TEST_F(Subpath, OfAFileShowsIt) {
 }
 
 TEST_F(Subpath, ThatIsMissingIsMadeLikeTheVolume) {
-  ASSERT_EQ(chmod(volume().c_str(), 0750), 0);
+  ASSERT_EQ(chmod(volume().c_str(), 0770), 0);
   ASSERT_EQ(chown(volume().c_str(), 1000, 1001), 0);
   EXPECT_EQ(bind("new/deep", [this] { return names_in_target(); }), "");
   struct stat made{};
   ASSERT_EQ(stat((volume() + "/new/deep").c_str(), &made), 0);
   EXPECT_EQ(made.st_uid, 1000u);
   EXPECT_EQ(made.st_gid, 1001u);
-  EXPECT_EQ(made.st_mode & 0777, 0750u);
+  EXPECT_EQ(made.st_mode & 0777, 0770u) << "the umask counts";
 }
 
 TEST_F(Subpath, ALinkThatLeadsOutOfTheVolumeIsRefused) {

@@ -1,6 +1,7 @@
 // The store on flash, with real files: what is durable, what is refused, and how damaged files are handled.
 #include "storage/sqlite_store.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -431,21 +432,47 @@ const char* fill_a_disk(const std::string& directory, const std::string& row, Lo
   return store->commit().is_success() ? nullptr : "put";
 }
 
-TEST_F(SqliteStoreFull, AdvancesAndErasesOnAFullDisk) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) _exit(77);
-    mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-    if (mount("none", directory_.c_str(), "tmpfs", 0, "size=12m") != 0) _exit(77);
-    const char* wrong = fill_a_disk(directory_, noise(3000), log_);
-    if (wrong != nullptr) std::fprintf(stderr, "%s\n%s", wrong, log_.text.c_str());
-    _exit(wrong == nullptr ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "a small disk cannot be mounted here";
-  EXPECT_EQ(status, 0);
+// The same on a disk with so much space that the store does not ask for it each time.
+const char* fill_a_roomy_disk(const std::string& directory, const std::string& row, Log& log) {
+  auto opened = SqliteStore::open(directory + "/berth.db", log);
+  if (!opened) return "open";
+  SqliteStore& store = **opened;
+  if (!store.capacity().is_success()) return "capacity of an empty disk";
+  const int other = ::open((directory + "/other").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  const std::uint64_t others = free_disk_bytes(directory) - (1 << 20);
+  if (posix_fallocate(other, 0, static_cast<off_t>(others)) != 0) return "the other file";
+  ::close(other);
+  if (!store.begin("uid", row, 1).is_success()) return "a row within the turn in which the disk was filled";
+  if (!store.commit().is_success()) return "commit";
+  if (store.capacity().is_success()) return "a disk that others have filled is not noticed after a commit";
+  fs::remove(directory + "/other");
+  return store.capacity().is_success() ? nullptr : "freed disk space not noticed without a commit";
 }
+
+using OnDisk = const char* (*)(const std::string& directory, const std::string& row, Log& log);
+
+class SqliteStoreOnSmallDisk : public SqliteStoreFull {
+ protected:
+  void run(const char* size, OnDisk what) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) _exit(77);
+      mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+      if (mount("none", directory_.c_str(), "tmpfs", 0, size) != 0) _exit(77);
+      const char* wrong = what(directory_, noise(3000), log_);
+      if (wrong != nullptr) std::fprintf(stderr, "%s\n%s", wrong, log_.text.c_str());
+      _exit(wrong == nullptr ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "a small disk cannot be mounted here";
+    EXPECT_EQ(status, 0);
+  }
+};
+
+TEST_F(SqliteStoreOnSmallDisk, AdvancesAndErasesOnAFullDisk) { run("size=12m", fill_a_disk); }
+
+TEST_F(SqliteStoreOnSmallDisk, ADiskThatOthersFillIsNoticedAfterTheNextCommit) { run("size=96m", fill_a_roomy_disk); }
 
 }  // namespace
 }  // namespace berth
