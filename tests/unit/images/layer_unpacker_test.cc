@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <clocale>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -26,7 +25,6 @@ class LayerUnpackTest : public testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "unpacking needs root: chroot(2), mknod(2) and trusted.* attributes";
-    if (!std::setlocale(LC_CTYPE, "C.UTF-8")) GTEST_SKIP() << "needs the locale C.UTF-8, which libc-bin has";
     fs::create_directory(outside());
     write_file(outside() + "/secret", "secret");
   }
@@ -178,9 +176,12 @@ TEST_F(LayerUnpackTest, KeepsCapabilitiesAndUserAttributesAndNoOthers) {
   EXPECT_EQ(attribute("ping", "security.capability"), capability);
   EXPECT_EQ(attribute("sly", "trusted.overlay.redirect"), "");
   EXPECT_FALSE(is_opaque("sly"));
-  // Not every file system has attributes of users.
-  EXPECT_EQ(end.unpacked.skipped, attribute("ping", "user.note") == "x" ? 2 : 3);
-  EXPECT_NE(end.unpacked.note.find("\"sly\": the extended attribute trusted.overlay."), std::string::npos);
+  // Not every file system has attributes of users; the first one that is left out is named.
+  const bool has_users = attribute("ping", "user.note") == "x";
+  EXPECT_EQ(end.unpacked.skipped, has_users ? 2 : 3);
+  const std::string first =
+      has_users ? "\"sly\": the extended attribute trusted.overlay." : "\"ping\": the extended attribute user.note";
+  EXPECT_TRUE(end.unpacked.note.starts_with(first)) << end.unpacked.note;
 }
 
 TEST_F(LayerUnpackTest, ReplacesWhatAnEarlierEntryHasMade) {
