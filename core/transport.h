@@ -11,7 +11,7 @@ namespace berth {
 
 struct Message {
   std::string topic;    // full topic, "berth/v1/<fleet>/..."
-  std::string payload;  // UTF-8 JSON object, or empty
+  std::string payload;  // UTF-8 JSON object, or empty; in a stream with bytes behind it
   int qos = 1;
   bool retain = false;  // incoming: delivered from the broker's retained messages
   int expiry_s = 0;     // MQTT 5 Message Expiry Interval; 0 = none

@@ -265,6 +265,11 @@ void read_pools(FieldReader& reader, AgentSettings& out) {
   }
 }
 
+void read_secrets(FieldReader& reader, AgentSettings& out) {
+  static constexpr std::array kSealed{EnumName<bool>{"auto", true}, EnumName<bool>{"off", false}};
+  reader.read_enum("sealed", kSealed, out.seals_secrets);
+}
+
 void read_agent_lists(FieldReader& reader, AgentConfig& out) {
   Labels labels;
   decode::read_labels(reader, "labels", labels);
@@ -292,15 +297,64 @@ void read_agent_lists(FieldReader& reader, AgentConfig& out) {
   });
 }
 
+void read_containers(FieldReader& reader, ContainerSettings& out) {
+  reader.read_string("runtime", out.runtime);
+  reader.read_string("skopeo", out.skopeo);
+  reader.read_string("curl", out.curl);
+  read_path(reader, "cni_config_dir", out.cni_config_dir);
+  reader.read_list("cni_plugin_dirs", out.cni_plugin_dirs);
+  read_path(reader, "seccomp_dir", out.seccomp_dir);
+  reader.read_int64("pids_limit", out.pids_limit, 0, 4'194'304);  // PID_MAX_LIMIT
+  reader.read_list("allowed_unsafe_sysctls", out.allowed_unsafe_sysctls);
+  reader.read_int32("image_high_percent", out.image_high_percent, 1, 100);
+  reader.read_int32("image_low_percent", out.image_low_percent, 0, 100);
+  if (out.image_low_percent > out.image_high_percent) {
+    reader.error("image_low_percent", "must not be above image_high_percent");
+  }
+  reader.read_list("insecure_registries", out.insecure_registries);
+  reader.read_list("registry_mirrors", out.registry_mirrors);
+  for (const std::string& mirror : out.registry_mirrors) {
+    const std::size_t equals = mirror.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == mirror.size()) {
+      reader.error("registry_mirrors",
+                   "expected REGISTRY=HOST:PORT such as docker.io=gateway.lan:5000, got \"" + mirror + "\"");
+    }
+  }
+  std::uint64_t per_day = 0;
+  if (read_limit(reader, "image_bytes_per_day", per_day)) out.image_bytes_per_day = static_cast<std::int64_t>(per_day);
+  read_path(reader, "auth_file", out.auth_file);
+  reader.read_string("bwrap", out.bwrap);
+}
+
+// Below these sizes the longest lines would not fit.
+void read_log_limits(FieldReader& reader, LogLimits& out) {
+  constexpr std::uint64_t kFileBytesMin = 64 * 1024, kRateMin = 1024;
+  if (read_limit(reader, "file_bytes", out.file_bytes) && out.file_bytes < kFileBytesMin) {
+    reader.error("file_bytes", "must be 64Ki or more");
+  }
+  std::int32_t files = 0;
+  if (reader.read_int32("files", files, 1, LogLimits::kFilesMax)) out.files = files;
+  if (read_limit(reader, "bytes_per_second", out.bytes_per_second) && out.bytes_per_second != 0 &&
+      out.bytes_per_second < kRateMin) {
+    reader.error("bytes_per_second", "must be 0 (no limit), or 1Ki or more");
+  }
+}
+
 void read_agent(FieldReader& reader, AgentSettings& out) {
   read_name(reader, "fleet", out.agent.fleet);
   read_name(reader, "node", out.agent.node);
   read_name(reader, "gateway", out.agent.gateway);
   read_path(reader, "state_dir", out.state_directory);
+  read_path(reader, "secret_dir", out.secret_directory);
+  reader.read_object("secrets", [&](FieldReader& item) { read_secrets(item, out); });
   reader.read_object("broker", [&](FieldReader& broker) { read_broker(broker, out.broker); });
   read_agent_lists(reader, out.agent);
   read_pools(reader, out);
+  reader.read_object("containers", [&](FieldReader& item) { read_containers(item, out.containers); });
+  read_quantities(reader, "reserved", out.reserved);
+  reader.read_object("eviction", [&](FieldReader& item) { read_eviction(item, out.eviction); });
   read_seconds(reader, "heartbeat_seconds", out.agent.heartbeat_ms, 3600);
+  reader.read_object("logs", [&](FieldReader& logs) { read_log_limits(logs, out.logs); });
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log_level, out.log_format); });
 }
 

@@ -15,6 +15,9 @@
 #include "core/objects/node_limits.h"
 #include "core/objects/same_name.h"
 #include "core/status.h"
+#include "firmware-host/container_settings.h"
+#include "firmware-host/eviction_settings.h"
+#include "firmware-host/log_limits.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/pool_quota.h"
 
@@ -116,14 +119,21 @@ Millis gateway_takeover_ms(const GatewaySettings& settings);
 Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text,
                                              GatewaySettings settings = {});
 
-// berth-agent: fleet, node, gateway, state_dir, broker, labels, taints, capacity, volumes, volume_pools,
-// heartbeat_seconds, log.
+// berth-agent: fleet, node, gateway, state_dir, secret_dir, secrets: {sealed}, broker, labels, taints, capacity,
+// reserved, volumes, volume_pools, eviction (eviction_settings.h), heartbeat_seconds, logs: {file_bytes, files,
+// bytes_per_second}, log.
 struct AgentSettings {
   AgentConfig agent;
   std::vector<PoolQuota> pool_quotas;          // one for each of agent.volume_pools
   std::vector<std::string> pool_mount_points;  // roots of pools that count only while something is mounted there
+  ContainerSettings containers;
+  ResourceList reserved;  // of the node's capacity, for everything but pods: cpu, memory, ephemeral-storage
+  EvictionSettings eviction;
   BrokerSettings broker;
   std::string state_directory;
+  LogLimits logs;                                     // of each container
+  std::string secret_directory = "/run/berth-agent";  // of Secrets, if it is on a tmpfs
+  bool seals_secrets = true;                          // where systemd-creds can
   Level log_level = Level::info;
   LogFormat log_format = LogFormat::text;
 };

@@ -34,4 +34,6 @@ FdWatch::~FdWatch() {
   shared_->descriptor.close(ignored);
 }
 
+int FdWatch::release() { return shared_->descriptor.release(); }
+
 }  // namespace berth

@@ -20,6 +20,8 @@ class FdWatch {
   FdWatch& operator=(const FdWatch&) = delete;
 
   int fd() const { return fd_; }
+  // The descriptor becomes the caller's, and nothing is told any more.
+  int release();
 
  private:
   struct Shared;

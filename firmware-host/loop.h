@@ -23,7 +23,9 @@ class EventLoop {
   // After this long a turn starts no further handler or deadline. One of each always runs.
   static constexpr std::int64_t kHandlersUs = 10'000;
   // Deadlines are checked at least this often: Asio's timers do not advance while the machine is suspended, ours do.
-  static constexpr Millis kLongestWait = 1000;
+  // After a suspension one may be so late. A device with twenty pods has a loop for each, so that a second would be
+  // felt.
+  static constexpr Millis kLongestWait = 5000;
 
   // Both must outlive the loop. From here on the process ignores SIGPIPE and SIGHUP.
   EventLoop(const Clock& clock, Timers& timers);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <list>
 
 #include "core/api/pod.h"
 #include "core/api/policy.h"
+#include "core/stable_sort.h"
 
 namespace berth::preemption {
 
@@ -76,10 +76,7 @@ bool more_important(const Pod& a, const Pod& b) {
 void sort_by_importance(Pods& pods) {
   const auto before = [](const auto& a, const auto& b) { return more_important(*a, *b); };
   if (std::is_sorted(pods.begin(), pods.end(), before)) return;  // the usual case
-  // Not std::stable_sort: clang rejects its implementation in GCC 12's library.
-  std::list<PodPtr> list(pods.begin(), pods.end());
-  list.sort(before);
-  pods.assign(list.begin(), list.end());
+  stable_sort(pods, before);
 }
 
 std::int64_t earliest_start(const Pods& victims) {

@@ -20,10 +20,11 @@ constexpr std::uint8_t kSqueezed = 4;
 constexpr std::size_t kHeadBytes = 5;
 
 // The reflected CRC-32 with polynomial 0x04C11DB7, as in zlib. Table k is for a byte that k others follow, so that
-// eight bytes are processed at a time. Twice as many tables would take 8 KiB more.
+// eight bytes are processed at a time. Twice as many tables would take 8 KiB more. Made when they are first used: they
+// would be as large in the program.
 constexpr std::size_t kAtOnce = 8;
 using CrcTables = std::array<std::array<std::uint32_t, 256>, kAtOnce>;
-constexpr CrcTables make_crc_tables() {
+[[gnu::noinline]] CrcTables make_crc_tables() {
   CrcTables tables{};
   for (std::uint32_t i = 0; i < 256; ++i) {
     std::uint32_t value = i;
@@ -49,7 +50,7 @@ std::uint32_t word_at(const char* bytes) {
 
 // `before`: the checksum of the bytes before these.
 std::uint32_t crc_of(std::string_view bytes, std::uint32_t before = 0) {
-  static constexpr auto kTables = make_crc_tables();
+  static const CrcTables kTables = make_crc_tables();
   std::uint32_t crc = ~before;
   std::size_t at = 0;
   for (; at + kAtOnce <= bytes.size(); at += kAtOnce) {

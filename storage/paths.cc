@@ -51,7 +51,7 @@ Status create_private_file(const std::string& path) {
 }
 
 Status replace_private_file(const std::string& path, std::string_view text) {
-  const std::string fresh = path + ".new";
+  const std::string fresh = path + kUnfinished;
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return system_error("cannot open " + fresh, errno);
   const bool is_whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;

@@ -14,7 +14,10 @@ namespace berth {
 // Creates an empty file that only its owner may read (0600). An existing file is not even opened: closing a descriptor
 // would release the process's POSIX locks on it.
 Status create_private_file(const std::string& path);
-// Replaces the file's contents as a whole, durably: a crash leaves the old ones or the new. Only its owner may read it.
+// The end of a file that is not yet in its place; no object of Kubernetes is named so.
+inline constexpr const char* kUnfinished = "~new";
+// Replaces the file's contents as a whole, durably: a crash leaves the old ones or the new, and perhaps an unfinished
+// file beside it. Only its owner may read it.
 Status replace_private_file(const std::string& path, std::string_view text);
 // Creates a file and allocates its disk blocks, not only its size.
 Status allocate_file(const std::string& path, std::uint64_t bytes);

@@ -24,8 +24,11 @@ constexpr int kReadsPerTurn = 64;
 // reads as many packets as it has unacknowledged messages, thousands when all devices connect together.
 constexpr int kDeliveredAtOnce = 8;
 constexpr std::size_t kBytesDeliveredAtOnce = 128 * 1024;
-constexpr std::size_t kMessagesKept = 256;        // for so many the memory is kept
-constexpr std::chrono::seconds kTick{1};          // libmosquitto checks its keepalive only when called
+constexpr std::size_t kMessagesKept = 256;  // for so many the memory is kept
+// libmosquitto checks its keepalive only when called, and counts whole seconds. As long as both sides speak it need not
+// be called; after that so many times in a keepalive. Brokers wait for half of one more.
+constexpr std::chrono::seconds kWhole{1};
+constexpr int kTicksPerKeepalive = 4;
 constexpr std::chrono::seconds kProvenAfter{10};  // a link that lasted this long resets the backoff
 
 }  // namespace
@@ -125,6 +128,8 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   std::size_t next_address_ = 0;
   int failures_ = 0;
   std::chrono::steady_clock::time_point up_since_;
+  std::chrono::steady_clock::time_point heard_;
+  std::chrono::steady_clock::time_point said_;  // by send(); of what the library sends by itself, nothing is known
   std::vector<Message> received_;  // delivered up to the next one; while others are left, nothing more is read
   std::size_t next_received_ = 0;
   Gathered gathered_;  // delivered since the last read
@@ -273,11 +278,15 @@ void MqttTransport::Impl::wait_for(asio::posix::stream_descriptor::wait_type typ
 }
 
 void MqttTransport::Impl::wait_for_tick() {
-  tick_.expires_after(kTick);
+  const std::chrono::seconds keepalive{options_.keepalive_s};
+  const auto at_least = std::chrono::steady_clock::now() + std::chrono::milliseconds(keepalive) / kTicksPerKeepalive;
+  tick_.expires_at(
+      std::max<std::chrono::steady_clock::time_point>(std::min(heard_, said_) + keepalive + kWhole, at_least));
   tick_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
     if (error) return;
+    const Status status = self.session_->tick();
     self.wait_for_tick();
-    self.settle(self.session_->tick());
+    self.settle(status);
   }));
 }
 
@@ -302,6 +311,7 @@ void MqttTransport::Impl::on_readable() {
   if (has_undelivered()) return;
   // Where more comes in the same turn, the broker waits for the acknowledgements to send the rest.
   if (options_.gather_acks && is_up()) session_->gather(std::exchange(turn_reads_, true) == false);
+  heard_ = std::chrono::steady_clock::now();
   Status status;
   bool more = true;
   for (int i = 0; i < kReadsPerTurn && status.is_success() && more; ++i) status = session_->read(more);
@@ -362,6 +372,7 @@ void MqttTransport::Impl::report_link(bool up) {
 
 void MqttTransport::Impl::send(const Message& message) {
   if (!is_up()) return;
+  said_ = std::chrono::steady_clock::now();
   const Status sent = session_->publish(message);
   if (!sent.is_success()) return lose_soon(sent);
   wait();

@@ -1,4 +1,5 @@
 // For programs that are linked without OpenSSL: whatever needs it fails.
+#include "transports/authenticated_cipher.h"
 #include "transports/client_certificate.h"
 #include "transports/mqtt.h"
 #include "transports/tls_context.h"
@@ -32,5 +33,10 @@ Result<CertificateLife> examine_certificate(const std::string&, const ExpectedCe
 Result<CertificateLife> certificate_life(const std::string& file) { return built_without_tls(file); }
 
 int tls_bytes_pending(void*) { return 0; }
+
+Result<std::string> encrypt(const CipherKey&, std::string_view, std::string_view) {
+  return built_without_tls("Secrets");
+}
+std::optional<std::string> decrypt(const CipherKey&, std::string_view, std::string_view) { return std::nullopt; }
 
 }  // namespace berth

@@ -1,6 +1,6 @@
-// TlsContext: trusted authorities and client certificate of one TLS connection. With client_certificate.h the only code
-// that calls OpenSSL. We do not use libmosquitto's own TLS settings: it is given an address, so it could not check the
-// broker's name against the certificate.
+// TlsContext: trusted authorities and client certificate of one TLS connection. With client_certificate.h and
+// authenticated_cipher.h the only code that calls OpenSSL. We do not use libmosquitto's own TLS settings: it is given
+// an address, so it could not check the broker's name against the certificate.
 #pragma once
 
 #include <memory>

@@ -59,6 +59,12 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
                  answers_.send(asked_by.gateway, volume_deleted(state(), volume, asked_by));
                }),
       slots_(store, clock, log, {to_resources(config_.capacity), config_.volumes, config_.volume_pools}, volumes_),
+      objects_(store, config_.volatile_store, clock, log,
+               [this](const std::string& uid) {
+                 const auto slot = state().slots.find(uid);
+                 if (slot == state().slots.end()) return;
+                 turn_.after_commit([this, tag = Tag{uid, slot->second.epoch}] { runtime_.objects_changed(tag); });
+               }),
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
       sweep_(runtime, turn_, log),
       watch_(config_.marks, clock, timers, turn_),
@@ -70,18 +76,26 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
         reporter_.publish_state(transport_.local_address());
       }) {
   reporter_.set_refusals(refused_.id());
+  if (config_.images != nullptr) {
+    reporter_.set_images(config_.images->images());
+    config_.images->set_on_change([this] {
+      if (reporter_.set_images(config_.images->images())) reporter_.publish_state(transport_.local_address());
+    });
+  }
   if (config_.certificates != nullptr) {
     renewal_.emplace(Renewal::Parts{*config_.certificates, slots_.state(), answers_, reporter_, transport_}, clock,
                      config_.time_floor, log, hash(config_.node) ^ hash(config_.machine_id));
   }
   transport_.set_handler(this);
   runtime_.set_handler(this);
+  runtime_.set_objects(&objects_);
 }
 
 Agent::~Agent() {
   timers_.cancel(retry_);
   transport_.set_handler(nullptr);
   runtime_.set_handler(nullptr);
+  runtime_.set_objects(nullptr);
 }
 
 Status Agent::start() {
@@ -104,6 +118,8 @@ Status Agent::start() {
     save_incarnation(*read);
   }
   slots_.restore(std::move(read->state));
+  lost_.empty() ? objects_.restore(read->configs) : objects_.discard();
+  for (const auto& [uid, slot] : slots_.state().slots) objects_.add_pod(uid, slot.pod);
   volumes_.restore(std::move(read->volumes));
   Status listed = sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
   if (!listed.is_success()) return listed;
@@ -239,7 +255,8 @@ void Agent::on_request(Result<Request> request) {
     log_.write(Level::debug, "request dropped", {{"why", "what it is about goes by a name of another time"}});
     return;
   }
-  if (is_foreign(*request)) {
+  // The device was enrolled for another gateway.
+  if (!config_.gateway.empty() && request->gateway != config_.gateway) {
     log_.write(Level::warn, "requests of another gateway are dropped: this device is enrolled for one",
                {{"enrolledFor", config_.gateway}, {"from", request->gateway}, {"setting", "gateway"}});
     return;
@@ -260,6 +277,10 @@ void Agent::say_goodbye() {
   if (state().incarnation.empty()) return;
   watch_.mark(state().incarnation);
   reporter_.say_goodbye();
+}
+
+void Agent::set_pressures(std::vector<NodePressure> pressures) {
+  if (reporter_.set_pressures(std::move(pressures)) && is_ready()) reporter_.publish_state(transport_.local_address());
 }
 
 // Publishes everything that is sent once per session. The gateway resends requests and compares slots when it sees the

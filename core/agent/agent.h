@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/agent/answers.h"
+#include "core/agent/device_objects.h"
 #include "core/agent/made_volumes.h"
 #include "core/agent/promises.h"
 #include "core/agent/records.h"
@@ -75,6 +76,9 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   // must be finished afterwards.
   void say_goodbye();
 
+  // What the node is short of, with all that holds; published if it is news. The turn must be finished afterwards.
+  void set_pressures(std::vector<NodePressure> pressures);
+
   // False while workloads without a slot are being stopped: until then no request is answered (N0). Nor before the
   // incarnation is made.
   bool is_ready() const { return started_ && sweep_.is_done() && lost_.empty() && !state().incarnation.empty(); }
@@ -102,11 +106,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
 
   // agent_slots.cc: requests and the runtime's notifications
   void on_request(Result<Request> request);
-  // The device was enrolled for another gateway.
-  bool is_foreign(const Request& request) const {
-    return !config_.gateway.empty() && request.gateway != config_.gateway;
-  }
   void carry_out(const Request& request);
+  // N13: what a PreBind lists and is not here is asked for, and nothing else follows from it.
+  bool waits_for_configs(const Request& pre_bind);
+  void send_lacks(const Request& request, std::vector<ConfigWish> wishes);
   bool is_told_of_lost_time(const Request& list);
   void note_protocol(const Request& list);
   void carry_out_event(const Request& request, const NodeDecision& decision);
@@ -129,6 +132,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Turn turn_;
   MadeVolumes volumes_;
   SlotTable slots_;
+  DeviceObjects objects_;
   Promises promises_;
   Sweep sweep_;
   RollbackWatch watch_;

@@ -35,7 +35,34 @@ std::string failed_status(const std::string& why) {
 
 }  // namespace
 
+// Asked of a copy of the state, as it would be decided: only what would be admitted now asks for anything. Whom the
+// device obeys, and the floor, follow from the request as from a List.
+bool Agent::waits_for_configs(const Request& pre_bind) {
+  if (pre_bind.type != RequestType::pre_bind || pre_bind.configs.empty()) return false;
+  if (slots_.judge(pre_bind).event != SlotEvent::admit) return false;
+  Lacking lacking = objects_.lacking(pre_bind.pod, pre_bind.configs);
+  if (lacking.wishes.empty()) return lacking.waits;
+  Request first = pre_bind;
+  first.type = RequestType::configs;
+  first.uid.clear();
+  if (slots_.carry_out(first).adopt) reporter_.note_gateway();
+  send_lacks(pre_bind, std::move(lacking.wishes));
+  return true;
+}
+
+void Agent::send_lacks(const Request& request, std::vector<ConfigWish> wishes) {
+  Answer answer(AnswerType::lacks);
+  answer.incarnation = state().incarnation;
+  answer.gateway_id = request.gateway_id;
+  answer.uid = request.uid;
+  answer.epoch = request.epoch;
+  answer.position = request.position;
+  answer.wishes = std::move(wishes);
+  answers_.send(request.gateway, std::move(answer));
+}
+
 void Agent::carry_out(const Request& request) {
+  if (waits_for_configs(request)) return;
   const auto slot = state().slots.find(request.uid);
   const Tag older{request.uid, slot == state().slots.end() ? Epoch{} : slot->second.epoch};
   NodeDecision decision = slots_.carry_out(request);
@@ -45,6 +72,7 @@ void Agent::carry_out(const Request& request) {
     turn_.after_commit([this, older] { runtime_.undo(older); });
     promises_.end(request.uid);
     statuses_.clear(slots_.forget(request.uid));
+    if (!decision.event) objects_.remove_pod(request.uid);
   }
   const ReplyTo reply_to{request.gateway, request.gateway_id, request.epoch, request.via};
   if (decision.event) carry_out_event(request, decision);
@@ -72,6 +100,12 @@ void Agent::carry_out(const Request& request) {
     reporter_.note_answered(request.sequence);
   } else if (request.type == RequestType::certificate) {
     if (renewal_) renewal_->on_certificate(request);
+  } else if (request.type == RequestType::configs) {
+    Lacking lacking = objects_.take_offer(request.configs, {request.gateway_id.term, request.position});
+    // No wishes would say that all of it is here; unanswered, the offer comes again.
+    if (!lacking.wishes.empty() || !lacking.waits) send_lacks(request, std::move(lacking.wishes));
+  } else if (request.type == RequestType::config) {
+    objects_.take_part(request.config, {request.gateway_id.term, request.position});
   } else if (request.type == RequestType::delete_volume) {
     volumes_.remove(request, state());
   } else if (const Slot* preparing = slots_.find({request.uid, request.epoch}, SlotState::preparing);
@@ -111,6 +145,8 @@ void Agent::carry_out_event(const Request& request, const NodeDecision& decision
   switch (*decision.event) {
     case SlotEvent::admit:
       slots_.begin(tag.uid);
+      objects_.add_pod(tag.uid, request.pod);
+      objects_.note_admitted(tag.uid, request.configs);
       promises_.arm(tag, slots_.slot(tag.uid));
       // What it prepares carries its tag, so a start sweeps it if the commit is lost. But the record of a volume comes
       // before its directory (N11), and what an older slot had is removed first.
@@ -136,6 +172,7 @@ void Agent::carry_out_event(const Request& request, const NodeDecision& decision
 void Agent::withdraw(const Tag& tag, SlotEvent event) {
   promises_.end(tag.uid);
   statuses_.clear(slots_.drop(tag.uid, event));
+  objects_.remove_pod(tag.uid);
   turn_.after_commit([this, tag] { runtime_.undo(tag); });
 }
 
@@ -229,6 +266,7 @@ void Agent::on_stopped(const Tag& tag) {
   if (slots_.find(tag, SlotState::stopping) == nullptr) return;
   const std::vector<ReplyTo> releases = std::move(slots_.live(tag.uid).releases);
   statuses_.clear(slots_.drop(tag.uid, SlotEvent::stopped));
+  objects_.remove_pod(tag.uid);
   for (const ReplyTo& reply_to : releases) answers_.send(reply_to, AnswerType::released, tag.uid, {});
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/agent/device_objects.h"
 #include "core/handshake/fields.h"
 #include "core/json/json.h"
 
@@ -117,6 +118,11 @@ std::string_view describe_table(Table table) {
 }
 
 Status read_fields(const Record& record, AgentRecords& out) {
+  if (record.table == Table::object) {
+    if (!DeviceObjects::is_record_key(record.key)) return Status::error("not an agent's; is this the gateway's store?");
+    out.configs[record.key] = record.value;
+    return Status::ok();
+  }
   const Result<Json> json = Json::parse(record.value, kRecordLimits);
   if (!json) return json.error();
   Fields fields(*json);

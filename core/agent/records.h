@@ -26,7 +26,8 @@ struct AgentRecords {
   std::string boot_id;                     // of the last start
   TermHistory runs;                        // of this incarnation: a term is one start of the agent
   std::uint64_t session = 0;               // the last session number used in presence
-  std::map<std::string, MadeVolume> volumes;  // by name
+  std::map<std::string, MadeVolume> volumes;   // by name
+  std::map<std::string, std::string> configs;  // DeviceObjects' records of ConfigMaps, by key
 };
 
 // Why a store counts as lost.

@@ -27,6 +27,16 @@ bool Reporter::set_link(bool up) {
   return true;
 }
 
+bool Reporter::set_images(std::vector<ContainerImage> images) {
+  if (notes_.images == images) return false;
+  notes_.images = std::move(images);
+  return true;
+}
+
+bool Reporter::set_pressures(std::vector<NodePressure> pressures) {
+  return std::exchange(notes_.pressures, std::move(pressures)) != notes_.pressures;
+}
+
 void Reporter::publish_state(const std::string& address) {
   if (!link_up_) return;
   Message state;

@@ -42,6 +42,10 @@ class Reporter {
   void set_certificate_problem(std::string why) { notes_.certificate_problem = std::move(why); }
   // Likewise, RefusedPods::id().
   void set_refusals(std::string id) { notes_.refusals = std::move(id); }
+  // Likewise. False: they are the same.
+  bool set_images(std::vector<ContainerImage> images);
+  // Likewise, what the node is short of. True: that is news.
+  bool set_pressures(std::vector<NodePressure> pressures);
   // Not while the link is down: each session begins with it.
   void publish_state(const std::string& address);
   void publish_online();

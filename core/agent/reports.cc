@@ -1,10 +1,12 @@
 #include "core/agent/reports.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/agent/identity.h"
+#include "core/api/timestamp.h"
 #include "core/handshake/fields.h"
 #include "core/handshake/protocol.h"
 #include "core/json/json.h"
@@ -51,6 +53,32 @@ Json pools_json(const std::vector<VolumePool>& pools) {
   return list;
 }
 
+Json names_json(const std::vector<std::string>& names) {
+  Json list = Json::array();
+  for (const std::string& name : names) list.push_back(name);
+  return list;
+}
+
+Json images_json(const std::vector<ContainerImage>& images) {
+  Json list = Json::array();
+  for (const ContainerImage& image : images) {
+    list.push_back(Json::object().set("names", names_json(image.names)).set("sizeBytes", image.size_bytes));
+  }
+  return list;
+}
+
+Json pressures_json(const std::vector<NodePressure>& pressures) {
+  Json list = Json::array();
+  for (const NodePressure& pressure : pressures) {
+    Json json = Json::object();
+    json.set("type", pressure.type);
+    json.set("status", "True");
+    json.set("lastTransitionTime", to_timestamp(std::max<Millis>(pressure.since, 0)));
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json session_json(const AgentSession& session) {
   Json json = Json::object();
   json.set("incarnation", session.incarnation);
@@ -81,13 +109,12 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   json.set("labels", std::move(labels));
   json.set("taints", taints_json(config.taints));
   json.set("allocatable", std::move(allocatable));
+  if (!notes.pressures.empty()) json.set("conditions", pressures_json(notes.pressures));
   json.set("volumes", volumes_json(config.volumes));
   if (!config.volume_pools.empty()) json.set("volumePools", pools_json(config.volume_pools));
-  if (config.features) {
-    Json features = Json::array();
-    for (const std::string& feature : *config.features) features.push_back(feature);
-    json.set("features", std::move(features));
-  }
+  if (!notes.images.empty()) json.set("images", images_json(notes.images));
+  if (config.features) json.set("features", names_json(*config.features));
+  if (!config.streams.empty()) json.set("streams", names_json(config.streams));
   const auto life = config.certificates == nullptr ? std::nullopt : config.certificates->life();
   if (life) json.set("certificateExpires", std::to_string(life->end));
   if (!notes.certificate_problem.empty()) json.set("certificateProblem", notes.certificate_problem);

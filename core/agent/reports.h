@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "core/agent/admission.h"
+#include "core/agent/image_list.h"
 #include "core/agent/output_archive.h"
 #include "core/agent/pool_directories.h"
 #include "core/agent/rules.h"
+#include "core/agent/volatile_store.h"
 #include "core/api/metadata.h"
+#include "core/api/node.h"
 #include "core/api/taint.h"
 #include "core/certificates.h"
 #include "core/clock.h"
@@ -37,7 +40,10 @@ struct AgentConfig {
   Millis heartbeat_ms = 5000;
   StoreMarks* marks = nullptr;  // outlives the agent; null: an older copy of the store is not noticed by itself (N8)
   TimeFloor* time_floor = nullptr;            // outlives the agent; null: the time that a gateway says is ignored (N9)
+  VolatileStore* volatile_store = nullptr;    // outlives the agent; null: Secrets are in its memory only
   OutputArchive* output = nullptr;            // none: what pods wrote goes with their slots
+  std::vector<std::string> streams;           // which of them it serves (core/streams); empty: it does not say
+  ImageList* images = nullptr;                // outlives the agent; null: the device does not say
   CertificateKeeper* certificates = nullptr;  // outlives the agent; null: the device connects without one (N10)
 };
 
@@ -50,15 +56,25 @@ struct AgentSession {
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
-// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"volumePools":[{"class","root","capacity","limited"}],"features":[],"certificateExpires"};
+// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"volumePools":[{"class","root","capacity","limited"}],"images":[{"names":[],"sizeBytes"}],"features":[],"streams":[],"certificateExpires"};
 // session, sequence, heartbeatMs and certificateExpires as strings. "machine", "serial" and "address" (D5) where they
 // are known. `address`: of this machine, as it reached the broker.
+// A pressure that holds (core/v1, NodeCondition).
+struct NodePressure {
+  std::string type;  // MemoryPressure, DiskPressure or PIDPressure
+  Millis since = 0;  // wall time
+  bool operator==(const NodePressure&) const = default;
+};
+
 struct StateNotes {
+  std::vector<NodePressure> pressures;
   std::string lost_before;          // why the store before this incarnation's was lost; empty: it was not, or unknown
   std::string refusals;             // RefusedPods::id()
   std::string certificate_problem;  // why the certificate was not renewed; empty: nothing failed
+  std::vector<ContainerImage> images;
 };
-// The notes are the members "refusals", "storeLost" and "certificateProblem".
+// `pressures` are the member "conditions", as in core/v1, left out when there are none; the other notes are the members
+// "refusals", "storeLost" and "certificateProblem".
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
                                const StateNotes& notes, const std::string& address = {});
 // nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session","at"}

@@ -178,6 +178,8 @@ NodeDecision decide(const NodeState& state, const Request& request, const Admiss
     case RequestType::list:
     case RequestType::certificate:
     case RequestType::delete_volume:
+    case RequestType::configs:
+    case RequestType::config:
     case RequestType::heartbeat: break;
   }
   return decision;

@@ -20,6 +20,8 @@ struct Tag {
 
 inline constexpr Millis kDefaultGraceMs = 30'000;  // of a workload whose manifest cannot be read
 
+class PodObjects;
+
 class Runtime {
  public:
   class Handler {
@@ -58,6 +60,10 @@ class Runtime {
                                     const std::vector<BoundVolume>& volumes) = 0;
   // Lets a started workload run; idempotent.
   virtual void go(const Tag& tag) = 0;
+  // Where it finds the ConfigMaps and Secrets of pods; outlives it. Null: there are none.
+  virtual void set_objects(const PodObjects* /*objects*/) {}
+  // Those that this workload refers to are others now, or gone.
+  virtual void objects_changed(const Tag& /*tag*/) {}
   // SIGTERM, then SIGKILL after `grace`; then removes what prepare() created. Answered by on_stopped(), also for
   // unknown tags.
   virtual void stop(const Tag& tag, Millis grace) = 0;

@@ -68,9 +68,13 @@ Status SlotTable::admit_request(const Request& request) {
   return admitted.is_success() ? made_.admit(request.volumes, others) : admitted;
 }
 
-NodeDecision SlotTable::carry_out(const Request& request) {
+NodeDecision SlotTable::judge(const Request& request) {
   admitted_.reset();
-  NodeDecision decision = decide(state_, request, [this](const Request& pre_bind) { return admit_request(pre_bind); });
+  return decide(state_, request, [this](const Request& pre_bind) { return admit_request(pre_bind); });
+}
+
+NodeDecision SlotTable::carry_out(const Request& request) {
+  NodeDecision decision = judge(request);
   const std::vector<std::string> dropped = apply(state_, request, decision);
   if (decision.event == SlotEvent::admit) {
     Slot& admitted = state_.slots.at(request.uid);

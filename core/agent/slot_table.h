@@ -46,6 +46,8 @@ class SlotTable {
   // The caller makes it durable.
   void set_incarnation(const std::string& incarnation) { state_.incarnation = incarnation; }
 
+  // What carry_out() would decide; nothing changes.
+  NodeDecision judge(const Request& request);
   // Decides about the request and stages what the decision makes durable. A pod that is admitted has its slot
   // afterwards, but no volatile part until begin().
   NodeDecision carry_out(const Request& request);

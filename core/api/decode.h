@@ -11,6 +11,7 @@
 namespace berth {
 
 class Json;
+struct ConfigMap;
 struct CsiDriver;
 struct CsiNode;
 struct CsiStorageCapacity;
@@ -21,6 +22,7 @@ struct PersistentVolumeClaim;
 struct Pod;
 struct PodDisruptionBudget;
 struct PriorityClass;
+struct Secret;
 struct Service;
 struct StorageClass;
 
@@ -46,5 +48,7 @@ Result<CsiNode> decode_csi_node(const Json& json, Warnings* warnings, Rules rule
 Result<CsiDriver> decode_csi_driver(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
 Result<CsiStorageCapacity> decode_csi_storage_capacity(const Json& json, Warnings* warnings,
                                                        Rules rules = Rules::enforced);
+Result<ConfigMap> decode_config_map(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<Secret> decode_secret(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
 
 }  // namespace berth

@@ -53,6 +53,32 @@ void narrow(PodAffinityTerm& term, const Labels& labels) {
   narrow(*term.label_selector, term.mismatch_label_keys, Requirement::Operator::not_in, labels);
 }
 
+bool asks_for_some(const ResourceList& amounts) {
+  return std::any_of(amounts.begin(), amounts.end(), [](const auto& item) {
+    return (item.first == "cpu" || item.first == "memory") && item.second > Quantity();
+  });
+}
+
+// component-helpers/resource, qos.go: whatever it asks for of cpu or memory.
+bool is_best_effort(const PodSpec& spec) {
+  if (asks_for_some(spec.requests) || asks_for_some(spec.limits)) return false;
+  for (const auto* containers : {&spec.init_containers, &spec.containers}) {
+    for (const Container& container : *containers) {
+      if (asks_for_some(container.requests) || asks_for_some(container.limits)) return false;
+    }
+  }
+  return true;
+}
+
+// Pods that ask for resources cope with a node that is short of memory; others would be ended first.
+void tolerate_memory_pressure(PodSpec& spec) {
+  if (is_best_effort(spec)) return;
+  const Toleration toleration{
+      "node.kubernetes.io/memory-pressure", Toleration::Operator::exists, {}, TaintEffect::no_schedule, std::nullopt};
+  const std::vector<Toleration>& all = spec.tolerations.get();
+  if (std::find(all.begin(), all.end(), toleration) == all.end()) spec.tolerations.edit().push_back(toleration);
+}
+
 }  // namespace
 
 void set_defaults(Pod& pod) {
@@ -64,6 +90,7 @@ void set_defaults(Pod& pod) {
     }
   }
   request_pod_limits(pod);
+  tolerate_memory_pressure(spec);
   for (PodVolume& volume : pod.volumes) {
     if (volume.disk.type == DiskSource::Type::rbd && volume.disk.pool.empty()) volume.disk.pool = "rbd";
   }

@@ -13,6 +13,8 @@ struct Pod;
 //   - a container's request defaults to its limit (core/v1 defaults, SetDefaults_Pod);
 //   - with pod-level limits, a missing pod-level request defaults to the containers' sum or else to the limit
 //     (defaultPodRequests; for huge pages, whose request must equal the limit, always to the limit);
+//   - a pod that is not BestEffort tolerates the taint of a node that is short of memory
+//     (plugin/pkg/admission/podtolerationrestriction);
 //   - with hostNetwork every container port is a host port (defaultHostNetworkPorts);
 //   - the pool of an rbd volume defaults to "rbd" (SetDefaults_RBDVolumeSource);
 //   - matchLabelKeys and mismatchLabelKeys of pod (anti-)affinity narrow the label selector to the values of the pod's

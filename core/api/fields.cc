@@ -43,6 +43,7 @@ ClaimReference claimName readOnly
 ClientIPConfig timeoutSeconds
 ClusterTrustBundleProjection labelSelector=LabelSelector name optional path signerName
 Condition lastHeartbeatTime lastProbeTime lastTransitionTime message observedGeneration reason status type
+ConfigMap +Object binaryData data immutable status=Shown
 ConfigMapNodeConfigSource kubeletConfigKey name namespace resourceVersion uid
 ConfigMapProjection items=KeyToPath name optional
 ConfigMapVolume defaultMode items=KeyToPath name optional
@@ -194,6 +195,7 @@ SELinuxOptions level role type user
 ScaleIO fsType gateway protectionDomain readOnly secretRef=SecretReference sslEnabled storageMode storagePool system
   volumeName
 SeccompProfile localhostProfile type
+Secret +Object data immutable status=Shown stringData type
 SecretProjection items=KeyToPath name optional
 SecretReference name namespace
 SecretVolume defaultMode items=KeyToPath optional secretName
@@ -240,7 +242,7 @@ WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName hostProc
 WorkloadReference name podGroup podGroupReplicaKey
 )";
 
-constexpr std::size_t kTypesCount = 167;
+constexpr std::size_t kTypesCount = 169;
 
 constexpr std::string_view word_at(std::size_t start) {
   return kTypes.substr(start, kTypes.find_first_of(" \n", start) - start);

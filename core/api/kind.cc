@@ -21,6 +21,8 @@ const std::vector<KindName>& kinds() {
       {Kind::csi_node, "CSINode", "csinodes", "", "storage.k8s.io/v1", false},
       {Kind::csi_driver, "CSIDriver", "csidrivers", "", "storage.k8s.io/v1", false},
       {Kind::csi_storage_capacity, "CSIStorageCapacity", "csistoragecapacities", "", "storage.k8s.io/v1", true},
+      {Kind::config_map, "ConfigMap", "configmaps", "cm", "v1", true},
+      {Kind::secret, "Secret", "secrets", "", "v1", true},
   };
   return kKinds;
 }

@@ -20,6 +20,8 @@ enum class Kind {
   csi_node,
   csi_driver,
   csi_storage_capacity,
+  config_map,
+  secret,
 };
 struct KindName {
   Kind kind;

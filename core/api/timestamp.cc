@@ -67,7 +67,25 @@ std::int64_t day_number(std::int64_t year, std::int64_t month, std::int64_t day)
   return (shifted / 400 - 1) * kDaysPerEra + of_era * 365 + of_era / 4 - of_era / 100 + of_year - kDaysTo1970;
 }
 
+std::string digits_of(std::int64_t value, std::size_t count) {
+  std::string text = std::to_string(value);
+  return std::string(count - std::min(count, text.size()), '0') + text;
+}
+
 }  // namespace
+
+std::string to_timestamp(std::int64_t milliseconds) {
+  const std::int64_t seconds = milliseconds / 1000;
+  const std::int64_t days = seconds / 86'400;
+  std::int64_t year = 1970 + days / 366;  // not too late
+  while (day_number(year + 1, 1, 1) <= days) ++year;
+  std::int64_t month = 1;
+  while (month < 12 && day_number(year, month + 1, 1) <= days) ++month;
+  const std::int64_t day = days - day_number(year, month, 1) + 1;
+  return digits_of(year, 4) + "-" + digits_of(month, 2) + "-" + digits_of(day, 2) + "T" +
+         digits_of(seconds / 3600 % 24, 2) + ":" + digits_of(seconds / 60 % 60, 2) + ":" + digits_of(seconds % 60, 2) +
+         "Z";
+}
 
 std::optional<std::int64_t> parse_timestamp(std::string_view text) {
   Scanner scan(text);

@@ -1,5 +1,6 @@
 #include "core/api/validation.h"
 
+#include "core/api/config_objects.h"
 #include "core/api/namespace.h"
 #include "core/api/node.h"
 #include "core/api/pod.h"
@@ -34,6 +35,8 @@ Status check_object(Kind kind, const Json& object, Warnings* warnings, Rules rul
     case Kind::csi_node: return check_with(decode_csi_node, object, warnings, rules);
     case Kind::csi_driver: return check_with(decode_csi_driver, object, warnings, rules);
     case Kind::csi_storage_capacity: return check_with(decode_csi_storage_capacity, object, warnings, rules);
+    case Kind::config_map: return check_with(decode_config_map, object, warnings, rules);
+    case Kind::secret: return check_with(decode_secret, object, warnings, rules);
   }
   return Status::error("kind: unknown");
 }

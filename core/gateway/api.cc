@@ -1,8 +1,13 @@
 #include "core/gateway/api.h"
 
+#include <functional>
+
+#include "core/api/config_objects.h"
 #include "core/api/names.h"
 #include "core/gateway/api_reply.h"
+#include "core/json/utf8.h"
 #include "core/objects/accepting.h"
+#include "core/objects/look_ups.h"
 
 namespace berth {
 
@@ -26,9 +31,10 @@ Json fit(Json object) {
   leave_out("metadata", "annotations");
   leave_out("spec", "containers");
   leave_out("spec", "initContainers");
-  if (object.dump().size() > kObjectBytes) {
-    object.erase("spec");
-    omitted.push_back("spec");
+  for (const std::string_view part : {"spec", "binaryData", "data"}) {
+    if (object.dump().size() <= kObjectBytes || object.find(part) == nullptr) continue;
+    object.erase(part);
+    omitted.push_back(part);
   }
   if (!omitted.as_array().empty()) object.set("omitted", std::move(omitted));
   return object;
@@ -47,18 +53,18 @@ std::string key_of_request(const KindName& kind, const Json& request) {
 }  // namespace
 
 void Api::take(const Message& message) {
-  Result<Message> answered =
-      api_answer(context_.topics, message, [this](const Json& request) { return answer(request); });
+  Result<Message> answered = api_answer(context_.topics, message,
+                                        [&](const Json& request) { return answer(request, message.response_topic); });
   if (!answered) return log_refused(context_.log, message.topic, answered.error().message());
   context_.turn.send(std::move(*answered));  // after the commit: "accepted" means on flash (S11)
 }
 
-Json Api::answer(const Json& request) {
+Json Api::answer(const Json& request, const std::string& client) {
   if (!request.is_object()) return api_failure("expected a JSON object");
   const std::string op = api_text(request, "op");
   if (op == "status") return status();
   if (!context_.options.hold.empty()) return api_failure("the gateway is not ready: " + context_.options.hold);
-  if (op == "apply") return apply(request);
+  if (op == "apply") return apply(request, client);
   if (op == "delete") return remove(request);
   if (op == "forget") return retire(request);
   if (op == "adopt") return adopt(request);
@@ -75,9 +81,23 @@ Json Api::answer(const Json& request) {
                      "allow, reject, status");
 }
 
-Json Api::apply(const Json& request) {
+Json Api::apply(const Json& request, const std::string& client) {
+  if (const Json* upload = request.find("upload")) {
+    return uploads_.take(*upload, client, context_.clock.now(), [&](const std::string& text) {
+      const Result<Json> object = Json::parse(text, {.bytes = kConfigTextMax, .depth = 64});
+      if (!object) return api_failure("upload: " + object.error().message());
+      const KindName* kind = find_kind(api_text(*object, "kind"));
+      const bool may_be_large = kind != nullptr && is_config(kind->kind);
+      return may_be_large ? apply_object(request, *object) : api_failure("upload: expected a ConfigMap or Secret");
+    });
+  }
   const Json* object = request.find("object");
   if (object == nullptr || !object->is_object()) return api_failure("object: expected a JSON object");
+  return apply_object(request, *object);
+}
+
+Json Api::apply_object(const Json& request, const Json& manifest) {
+  const Json* object = &manifest;
   const std::string said = api_text(*object, "kind");
   const KindName* kind = find_kind(said);
   if (kind == nullptr || kind->name != said)
@@ -156,6 +176,27 @@ Json Api::remove(const Json& request) {
   return reply.set("warnings", Json(Json::Array{Json("only what was applied for the node is deleted, " + instead)}));
 }
 
+// The values of a Secret are shown to who asks for them.
+Json Api::shown(Kind kind, const std::string& key, const Json& request) const {
+  Json object = view_.view(kind, key);
+  const Json* values = request.find("values");
+  const bool asks = values != nullptr && values->is_bool() && values->as_bool();
+  return kind == Kind::secret && !asks ? with_sizes_only(kind, std::move(object)) : object;
+}
+
+// A piece of the object's text. `whole` is another one when the object has changed in between.
+Json Api::get_part(Json object, const Json& part) const {
+  const std::string text = object.dump();
+  const std::vector<std::string_view> pieces = pieces_of(text, kTextPieceBytes);
+  if (!part.is_integer() || part.as_int() < 0 || part.as_int() >= static_cast<std::int64_t>(pieces.size())) {
+    return api_failure("part: expected a number below " + std::to_string(pieces.size()));
+  }
+  Json reply = api_success();
+  reply.set("text", pieces[static_cast<std::size_t>(part.as_int())]);
+  reply.set("parts", static_cast<std::int64_t>(pieces.size()));
+  return reply.set("whole", std::to_string(std::hash<std::string>{}(text)));
+}
+
 // Pages of at most kApiPageBytes; "continue" names where the next begins.
 Json Api::get(const Json& request) const {
   const KindName* kind = kind_of(request);
@@ -164,7 +205,9 @@ Json Api::get(const Json& request) const {
   Json reply = api_success();
   const std::string key = key_of_request(*kind, request);
   if (!key.empty()) {
-    Json object = view_.view(kind->kind, key);
+    Json object = shown(kind->kind, key, request);
+    const Json* part = request.find("part");
+    if (part != nullptr && is_config(kind->kind) && !object.is_null()) return get_part(std::move(object), *part);
     if (object.is_null() && kind->kind == Kind::pod) {
       const std::vector<std::string> orphans = placement_.releases().orphans_named(key);
       if (!orphans.empty()) object = view_.orphan_view(orphans.front());
@@ -203,7 +246,7 @@ Json Api::get(const Json& request) const {
     const auto volume = orphan_volumes.find(each);
     Json object = volume != orphan_volumes.end() ? view_.orphan_view(volume->second)
                   : is_orphan                    ? view_.orphan_view(each.substr(kOrphan.size()))
-                                                 : fit(view_.view(kind->kind, each));
+                                                 : fit(shown(kind->kind, each, request));
     if (kind->namespaced && is_orphan && !name_space.empty() &&
         *object.find("metadata")->find("namespace") != Json(name_space))
       continue;
@@ -245,7 +288,8 @@ Json Api::status() const {
     }
     reply.set("waitingFor", std::move(nodes)).set("waitingForOperator", context_.identity->awaits_operator);
   }
-  reply.set("full", context_.admission.capacity().message());  // why new objects are refused; empty: they are not
+  reply.set("lockedSecrets", locked_secrets(context_.objects));  // empty: all can be read
+  reply.set("full", context_.admission.capacity().message());    // why new objects are refused; empty: they are not
   Json aside = Json::array();
   for (const std::string& path : context_.options.set_aside) aside.push_back(path);
   reply.set("setAside", std::move(aside));

@@ -5,6 +5,7 @@
 
 #include "core/gateway/orders.h"
 #include "core/gateway/status_view.h"
+#include "core/gateway/uploads.h"
 
 namespace berth {
 
@@ -17,12 +18,15 @@ class Api {
   void take(const Message& message);
 
  private:
-  Json answer(const Json& request);
-  Json apply(const Json& request);
+  Json answer(const Json& request, const std::string& client);
+  Json apply(const Json& request, const std::string& client);
+  Json apply_object(const Json& request, const Json& object);
   Json dry_run_of(const KindName& kind, const Json& object);
   static Json reply_of(const KindName& kind, const Result<Accepted>& accepted);
   Json remove(const Json& request);
   Json get(const Json& request) const;
+  Json get_part(Json object, const Json& part) const;
+  Json shown(Kind kind, const std::string& key, const Json& request) const;
   Json describe_object(const Json& request) const;
   Json status() const;
   Json retire(const Json& request);
@@ -52,6 +56,7 @@ class Api {
   Placement& placement_;
   Orders& orders_;
   const StatusView& view_;
+  Uploads uploads_;
 };
 
 }  // namespace berth

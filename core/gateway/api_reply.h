@@ -13,6 +13,8 @@
 namespace berth {
 
 inline constexpr std::size_t kApiPageBytes = 48 * 1024;
+// Of the text of a large object, in one message: as a JSON string of its own it may double.
+inline constexpr std::size_t kTextPieceBytes = 28 * 1024;
 
 Json api_failure(const std::string& error);
 Json api_success();

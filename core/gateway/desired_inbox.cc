@@ -26,6 +26,7 @@ void DesiredInbox::take(const std::vector<std::string_view>& levels, const Messa
   }
   const std::string key =
       kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
+  if (kind->kind == Kind::secret) return refuse_secret(key, message);
   // What the gateway said itself is no order. On its way back it may be older than what was accepted or deleted since,
   // and taken for an order it would undo that, be mirrored, come back, and so on without end.
   if (RetainedPublisher::is_mirror(message) && !message.retain) return;
@@ -50,6 +51,14 @@ void DesiredInbox::take(const std::vector<std::string_view>& levels, const Messa
   if (message.retain) return take_retained(kind->kind, key, *json, message);
   context_.mirror.note_seen(kind->kind, key);
   context_.mirror.apply_unretained(kind->kind, key, [&] { carry_out(kind->kind, key, *json, json->dump(), message); });
+}
+
+// A broker keeps what it retains on its disk, and gives it to every operator.
+void DesiredInbox::refuse_secret(const std::string& key, const Message& message) {
+  if (message.payload.empty()) return;
+  context_.mirror.publish(Kind::secret, key);  // clears the topic
+  log_refused(context_.log, message.topic,
+              "a Secret is taken by the api only (berthctl apply), and what is retained here is cleared");
 }
 
 // The broker retains it: said just now, or before this session.

@@ -25,6 +25,7 @@ class DesiredInbox {
   }
 
  private:
+  void refuse_secret(const std::string& key, const Message& message);
   void take_retained(Kind kind, const std::string& key, const Json& json, const Message& message);
   void tell_past(Kind kind, const std::string& key);
   void carry_out(Kind kind, const std::string& key, const Json& json, const std::string& text, const Message& message);

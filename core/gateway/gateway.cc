@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/api/names.h"
+#include "core/handshake/fields.h"
+#include "core/objects/look_ups.h"
 #include "core/placement/queue_positions.h"
 #include "core/placement/retired.h"
 
@@ -18,6 +20,15 @@ constexpr std::int64_t kRepublishUs = 5'000;
 constexpr std::int64_t kPublishUs = 5'000;
 constexpr std::int64_t kPrepareUs = 10'000;  // so long prepare_ahead() works in the turn of a tick
 
+// What the broker retains may be on its disk, and is read by every operator: no Secret. What is larger than a message
+// cannot be retained at all.
+std::optional<std::string> mirrored_text(const Objects& objects, Kind kind, const std::string& key) {
+  if (kind == Kind::secret) return std::nullopt;
+  std::optional<std::string> text = objects.text(kind, key);
+  if (text && text->size() > kMessageLimits.bytes) text.reset();
+  return text;
+}
+
 }  // namespace
 
 Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& clock, Transport& transport,
@@ -28,7 +39,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       random_(options_.seed),
       topics_(options_.fleet),
       turn_(store, transport),
-      objects_(store),
+      objects_(store, options_.sealer),
       nodes_(store, clock, options_.node_limits),
       identity_(store),
       mirror_(turn_, topics_, clock, store, objects_, identity_, options_.gateway),
@@ -63,6 +74,9 @@ Status Gateway::start() {
   if (Status loaded = load(); !loaded.is_success()) return loaded;
   context_.publisher.set_mirror_mark(identity_->id.store_id);
   placement_.recover();
+  if (const std::string why = locked_secrets(objects_); !why.empty()) {
+    context_.log.write(Level::error, "Secrets cannot be read, and are kept as they are", {{"reason", why}});
+  }
   context_.log.write(Level::info, "gateway started",
                      {{"fleet", options_.fleet},
                       {"gateway", options_.gateway},
@@ -122,6 +136,7 @@ Status Gateway::finish_turn() {
   placement_.lifecycle().begin_deferred();
   if (placement_.schedule_pending()) turn_again();
   dispatcher_.end_turn();
+  placement_.lifecycle().configs().send_offers();
   identity_.save();
   // Positions go with what is written anyway, and so do events if that is soon.
   const bool writes = context_.store.next_position() != position_;
@@ -149,7 +164,7 @@ void Gateway::publish() {
       {[this](Kind kind, const std::string& key) {
          return mirror_.note_status(kind, key, view_.published_status_of(kind, key));
        },
-       [this](Kind kind, const std::string& key) { return objects_.text(kind, key); },
+       [this](Kind kind, const std::string& key) { return mirrored_text(objects_, kind, key); },
        [this](Kind kind, const std::string& key) { return kind == Kind::pod && view_.is_passing(key); },
        [this](Kind kind, const std::string& key) {
          mirror_.superseded().mirrored({kind, key}, mirror_.barrier().next());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/validation.h"
+#include "core/objects/node_pressure.h"
 #include "core/objects/reserved_labels.h"
 
 namespace berth {
@@ -48,18 +49,20 @@ std::string ignored_labels_in(const std::string& node, const Manifest& facts) {
 
 // What the device observed of the pod's containers, as a Kubernetes podStatus has it.
 void show_containers(const Json& observed, Json& status) {
-  for (std::string_view key : {"startTime", "initContainerStatuses", "containerStatuses"}) {
+  for (std::string_view key : {"startTime", "podIP", "podIPs", "initContainerStatuses", "containerStatuses"}) {
     if (const Json* member = observed.find(key)) status.set(key, *member);
   }
 }
 
-// Those that the device knows (Ready, ContainersReady ...), behind the gateway's own, which it cannot replace.
+// Those that the device knows (Ready, ContainersReady ...), behind the gateway's own, which it cannot replace. That a
+// pod is disrupted the device may say of an eviction only.
 void add_device_conditions(const Json& observed, Json::Array& conditions) {
   const Json* list = observed.find("conditions");
   if (list == nullptr || !list->is_array()) return;
   for (const Json& each : list->as_array()) {
     const std::string type = each.string_at("type");
-    const bool is_known = type == "PodScheduled" || type == "DisruptionTarget" || type == "UnknownFields" ||
+    const bool is_others = type == "DisruptionTarget" && each.string_at("reason") != "TerminationByKubelet";
+    const bool is_known = type == "PodScheduled" || is_others || type == "UnknownFields" ||
                           std::any_of(conditions.begin(), conditions.end(),
                                       [&](const Json& other) { return other.string_at("type") == type; });
     if (!is_known) conditions.push_back(each);
@@ -246,6 +249,10 @@ Json StatusView::node_status(const std::string& name, const DeviceNode& device) 
   const bool ready = device.reachable && device.node != nullptr && unserved.empty();
   const std::string why = device.reachable ? unserved : "no sign of life; nothing is placed on it";
   Json::Array conditions{condition("Ready", ready, unserved.empty() ? "" : "UnsupportedProtocol", why)};
+  // A device that never says what it is short of may be short of anything.
+  if (const auto protocol = read_protocol(facts.find("protocol")); protocol && *protocol >= kTellsPressure) {
+    for (Json& each : pressure_conditions(facts.find("conditions"))) conditions.push_back(std::move(each));
+  }
   for (Json& trouble : trouble_of(name, device)) conditions.push_back(std::move(trouble));
   status.set("conditions", Json(std::move(conditions)));
   status.set("incarnation", device.incarnation);

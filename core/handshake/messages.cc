@@ -23,14 +23,16 @@ struct EnumName {
   std::string_view text;
 };
 
-constexpr std::array<EnumName<RequestType>, 7> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
+constexpr std::array<EnumName<RequestType>, 9> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
                                                               {RequestType::bind, "Bind"},
                                                               {RequestType::release, "Release"},
                                                               {RequestType::list, "List"},
                                                               {RequestType::heartbeat, "Heartbeat"},
                                                               {RequestType::certificate, "Certificate"},
-                                                              {RequestType::delete_volume, "DeleteVolume"}}};
-constexpr std::array<EnumName<AnswerType>, 11> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
+                                                              {RequestType::delete_volume, "DeleteVolume"},
+                                                              {RequestType::configs, "Configs"},
+                                                              {RequestType::config, "Config"}}};
+constexpr std::array<EnumName<AnswerType>, 12> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
                                                              {AnswerType::bound, "Bound"},
                                                              {AnswerType::released, "Released"},
                                                              {AnswerType::rejected, "Rejected"},
@@ -40,7 +42,8 @@ constexpr std::array<EnumName<AnswerType>, 11> kAnswerTypes{{{AnswerType::pre_bo
                                                              {AnswerType::slots, "Slots"},
                                                              {AnswerType::kept, "Kept"},
                                                              {AnswerType::renew, "Renew"},
-                                                             {AnswerType::volume_deleted, "VolumeDeleted"}}};
+                                                             {AnswerType::volume_deleted, "VolumeDeleted"},
+                                                             {AnswerType::lacks, "Lacks"}}};
 constexpr std::array<EnumName<SlotState>, 6> kSlotStates{{{SlotState::none, "none"},
                                                           {SlotState::preparing, "preparing"},
                                                           {SlotState::prepared, "prepared"},
@@ -165,7 +168,7 @@ std::vector<KeptVolume> read_kept(Fields& fields) {
 // Answers that can end a row or a release-list entry must name the pod and its epoch; the others may answer a List.
 bool must_name_a_pod(AnswerType type) {
   return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots &&
-         type != AnswerType::renew && type != AnswerType::volume_deleted;
+         type != AnswerType::renew && type != AnswerType::volume_deleted && type != AnswerType::lacks;
 }
 
 std::string seen_text(const Request& request) {
@@ -188,7 +191,23 @@ Millis read_time(Fields& fields) {
 
 void add_pre_bind(Members& members, const Request& request) {
   if (!request.volumes.empty()) members.emplace_back("volumes", text_of(to_json(request.volumes)));
+  if (!request.configs.empty()) members.emplace_back("configs", to_text(request.configs));
   members.emplace_back("pod", request.pod);
+}
+
+bool is_about_configs(RequestType type) { return type == RequestType::configs || type == RequestType::config; }
+
+void add_configs(Members& members, const Request& request) {
+  if (!is_about_configs(request.type)) return;
+  members.emplace_back("position", text_of(std::to_string(request.position)));
+  if (request.type == RequestType::configs) members.emplace_back("configs", to_text(request.configs));
+  if (request.type == RequestType::config) members.emplace_back("config", to_text(request.config));
+}
+
+void read_configs(Fields& fields, Request& request) {
+  request.position = fields.u64("position");
+  if (request.type == RequestType::configs) request.configs = read_config_refs(fields, true);
+  if (request.type == RequestType::config) request.config = read_config_part(fields);
 }
 
 // An epoch of the term that the name stands for is its counter alone.
@@ -245,6 +264,7 @@ Members members_of(const Request& request) {
     if (!request.path.empty()) members.emplace_back("path", text_of(request.path));
     members.emplace_back("epoch", text_of(to_text(request.epoch)));
   }
+  add_configs(members, request);
   if (!request.certificate.empty()) members.emplace_back("certificate", text_of(request.certificate));
   if (!request.refusal.empty()) members.emplace_back("refusal", text_of(request.refusal));
   if (request.retry_ms > 0) members.emplace_back("retryMs", text_of(std::to_string(request.retry_ms)));
@@ -286,6 +306,10 @@ Members members_of(const Answer& answer) {
     if (!answer.obeyed_before.empty()) members.emplace_back("obeyedBefore", to_json(answer.obeyed_before).dump());
     if (!answer.kept_volumes.empty()) members.emplace_back("keptVolumes", encode_kept(answer.kept_volumes));
     if (!answer.answers_to.empty()) members.emplace_back("answersTo", text_of(answer.answers_to));
+  }
+  if (answer.type == AnswerType::lacks) {
+    members.emplace_back("wishes", to_text(answer.wishes));
+    if (answer.position > 0) members.emplace_back("position", text_of(std::to_string(answer.position)));
   }
   if (!answer.volume.empty()) members.emplace_back("volume", text_of(answer.volume));
   if (answer.type == AnswerType::renew) members.emplace_back("request", text_of(answer.certificate_request));
@@ -334,6 +358,12 @@ Epoch read_epoch_via(Fields& fields, std::string_view key) {
   return epoch;
 }
 
+void read_pre_bind(Fields& fields, Request& request) {
+  request.volumes = fields.volumes("volumes");
+  request.configs = read_config_refs(fields, false);
+  request.pod = fields.object_text("pod");
+}
+
 // N12. Whoever reads it knows what the name stands for, or drops it.
 Result<Request> read_via(Fields& fields) {
   Request request(fields.has("preBind") ? RequestType::pre_bind : RequestType::bind);
@@ -343,8 +373,7 @@ Result<Request> read_via(Fields& fields) {
     request.uid = read_uid(fields, request.type);
     if (fields.has("floor")) request.floor = read_epoch_via(fields, "floor");
     request.promise_ms = fields.has("promiseMs") ? fields.millis("promiseMs") : kUsualPromiseMs;
-    request.volumes = fields.volumes("volumes");
-    request.pod = fields.object_text("pod");
+    read_pre_bind(fields, request);
   } else {
     request.epoch = read_epoch_via(fields, "bind");
   }
@@ -359,7 +388,8 @@ Result<Request> read_request(Fields& fields) {
   request.gateway = fields.name("gateway");
   request.gateway_id = read_gateway_id(fields);
   request.floor = fields.epoch("floor");
-  const bool needs_incarnation = names_a_pod(request.type) || request.type == RequestType::delete_volume;
+  const bool needs_incarnation =
+      names_a_pod(request.type) || request.type == RequestType::delete_volume || is_about_configs(request.type);
   if (needs_incarnation || fields.has("incarnation")) request.incarnation = fields.id("incarnation");
   if (names_a_pod(request.type)) {
     request.uid = read_uid(fields, request.type);
@@ -368,8 +398,7 @@ Result<Request> read_request(Fields& fields) {
   }
   if (request.type == RequestType::pre_bind) {
     request.promise_ms = fields.millis("promiseMs");
-    request.volumes = fields.volumes("volumes");
-    request.pod = fields.object_text("pod");
+    read_pre_bind(fields, request);
   }
   if (request.type == RequestType::list) {
     request.page = fields.u32("page");
@@ -390,6 +419,7 @@ Result<Request> read_request(Fields& fields) {
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (request.type == RequestType::certificate) read_certificate(fields, request);
+  if (is_about_configs(request.type)) read_configs(fields, request);
   if (!fields.ok()) return fields.status();
   return request;
 }
@@ -441,6 +471,10 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
   if (answer.type == AnswerType::volume_deleted) {
     answer.volume = fields.name("volume");
     answer.epoch = fields.epoch("epoch");
+  }
+  if (answer.type == AnswerType::lacks) {
+    answer.wishes = read_config_wishes(fields);
+    if (fields.has("position")) answer.position = fields.u64("position");
   }
   if (answer.type == AnswerType::renew) {
     answer.certificate_request = read_pem(fields, "request", "CERTIFICATE REQUEST");

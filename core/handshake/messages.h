@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/handshake/configs.h"
 #include "core/handshake/epoch.h"
 #include "core/handshake/lists.h"
 #include "core/handshake/protocol.h"
@@ -20,8 +21,9 @@
 namespace berth {
 
 // Gateway -> node.
-// heartbeat: the answer to a heartbeat; certificate: to a renew
-enum class RequestType { pre_bind, bind, release, list, heartbeat, certificate, delete_volume };
+// heartbeat: the answer to a heartbeat; certificate: to a renew. configs: what ConfigMaps and Secrets of the device's
+// pods are now; config: a part of one that it lacks (N13).
+enum class RequestType { pre_bind, bind, release, list, heartbeat, certificate, delete_volume, configs, config };
 
 // A volume that the device is to make: a directory below its pool of this class.
 struct VolumeToMake {
@@ -89,6 +91,9 @@ struct Request {
   std::string certificate = {};           // certificate: PEM; empty: none was issued ...
   std::string refusal = {};               // ... for this reason ...
   Millis retry_ms = 0;                    // ... and the device may ask again after this
+  std::vector<ConfigRef> configs = {};    // pre_bind: what the pod refers to; configs: what is offered
+  ConfigPart config = {};                 // config
+  std::uint64_t position = 0;             // configs and config: of the sender's store, at which this is so
   std::string volume = {};                // delete_volume: its name ...
   std::string path = {};                  // ... and directory; empty: the device knows it
   // pre_bind and bind: the device's name for the gateway, the gateway_id and the incarnation of this request (N12),
@@ -100,8 +105,8 @@ struct Request {
 };
 
 // Node -> gateway.
-// kept: asked for by nothing; the output of this uid and epoch is kept here. renew: answers nothing, asks for a
-// certificate (N10).
+// lacks: what of a pre_bind or configs is not here (N13). kept: asked for by nothing; the output of this uid and epoch
+// is kept here. renew: answers nothing, asks for a certificate (N10).
 enum class AnswerType {
   pre_bound,
   bound,
@@ -113,7 +118,8 @@ enum class AnswerType {
   slots,
   kept,
   renew,
-  volume_deleted
+  volume_deleted,
+  lacks
 };
 
 enum class SlotState { none, preparing, prepared, running, stopping, finished };
@@ -166,6 +172,8 @@ struct Answer {
   std::vector<KeptVolume> kept_volumes = {};      // slots
   std::string certificate_request = {};           // renew: PEM
   std::string volume = {};                        // volume_deleted: it is gone, with its data
+  std::vector<ConfigWish> wishes = {};            // lacks: empty: all is here
+  std::uint64_t position = 0;                     // lacks, to configs: echo
   std::string answers_to = {};  // slots, page 0: a name that requests may have instead of whom they are from and to
   std::string via = {};         // pre_bound and bound: as in Request, of the request that it answers
 

@@ -21,9 +21,13 @@ struct ProtocolVersion {
 
 // Of this program. With another major one, count up the form in core/api/packed.cc: stored nodes are made again, since
 // which of them are served has changed.
-inline constexpr ProtocolVersion kProtocol{1, 12};
+inline constexpr ProtocolVersion kProtocol{1, 14};
 // From this one on a gateway understands Kept.
 inline constexpr ProtocolVersion kTellsKept{1, 5};
+// From this one on a device keeps ConfigMaps and Secrets (N13).
+inline constexpr ProtocolVersion kKeepsConfigs{1, 13};
+// From this one on a device says what it is short of (core/objects/node_pressure.h).
+inline constexpr ProtocolVersion kTellsPressure{1, 14};
 // From this one on a device says which of its heartbeats are to be answered; before, all are.
 inline constexpr ProtocolVersion kAsksForAnswers{1, 10};
 

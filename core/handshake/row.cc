@@ -64,7 +64,8 @@ std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer
     case AnswerType::slots:
     case AnswerType::kept:
     case AnswerType::renew:
-    case AnswerType::volume_deleted: return std::nullopt;
+    case AnswerType::volume_deleted:
+    case AnswerType::lacks: return std::nullopt;  // the row stays as it is, and asks again
   }
   return std::nullopt;
 }

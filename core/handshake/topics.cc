@@ -38,6 +38,11 @@ std::string Topics::gateway_api(std::string_view gateway) const { return join(ro
 std::string Topics::gateway_fence(std::string_view gateway) const { return join(root_, "gateways", gateway, "fence"); }
 std::string Topics::client(std::string_view identity) const { return join(root_, "clients", identity, "answers"); }
 
+std::string Topics::streams(std::string_view node) const { return root_ + "streams/" + std::string(node) + "/"; }
+std::string Topics::stream(std::string_view node, std::string_view operator_name, std::string_view slot) const {
+  return join(root_, "streams", node, operator_name, slot);
+}
+
 std::string_view Topics::below_root(std::string_view topic) const {
   return topic.starts_with(root_) ? topic.substr(root_.size()) : std::string_view();
 }

@@ -28,6 +28,9 @@ class Topics {
   std::string gateway_api(std::string_view gateway) const;
   std::string gateway_fence(std::string_view gateway) const;  // gateways/<gw>/fence: a barrier, sent to itself
   std::string client(std::string_view identity) const;        // clients/<identity>/answers
+  std::string streams(std::string_view node) const;           // streams/<n>/: what its streams' topics begin with
+  // streams/<n>/<operator>/<slot>: behind it "/down" is what the operator sends, "/up" what the device sends.
+  std::string stream(std::string_view node, std::string_view operator_name, std::string_view slot) const;
 
   // What follows the root; empty when the topic is not of this fleet.
   std::string_view below_root(std::string_view topic) const;

@@ -56,4 +56,16 @@ std::string shorten(std::string_view text, std::size_t bytes) {
   return std::string(text.substr(0, end)) + "...";
 }
 
+std::vector<std::string_view> pieces_of(std::string_view text, std::size_t bytes) {
+  std::vector<std::string_view> pieces;
+  while (text.size() > bytes) {
+    std::size_t end = bytes;
+    while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    pieces.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  pieces.push_back(text);
+  return pieces;
+}
+
 }  // namespace berth

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth {
 
@@ -14,5 +15,7 @@ bool is_utf8(std::string_view text);
 std::string to_readable(std::string_view text);
 // At most `bytes` bytes of valid UTF-8 text, cut between characters; "..." is appended when something was cut.
 std::string shorten(std::string_view text, std::size_t bytes);
+// The text in pieces of at most `bytes` (4 or more), cut between characters. Valid UTF-8; an empty text is one piece.
+std::vector<std::string_view> pieces_of(std::string_view text, std::size_t bytes);
 
 }  // namespace berth

@@ -19,11 +19,13 @@ void erase_annotations(Json& metadata) {
   if (annotations->as_object().empty()) metadata.erase("annotations");
 }
 
-// An order without what the gateway writes into it: uid, namespace, priority, the binding of claim and volume, status.
+// An order without what the gateway writes into it: uid, namespace, creation time, priority, the binding of claim and
+// volume, status.
 Json essence_of(Json order) {
   order.erase("status");
   if (Json* metadata = object_at(order, "metadata")) {
-    for (std::string_view member : {"uid", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    for (std::string_view member :
+         {"uid", "namespace", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
       metadata->erase(member);
     }
     erase_annotations(*metadata);

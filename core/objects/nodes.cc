@@ -11,6 +11,7 @@
 #include "core/check.h"
 #include "core/handshake/fields.h"
 #include "core/handshake/protocol.h"
+#include "core/objects/node_pressure.h"
 #include "core/objects/node_record.h"
 #include "core/objects/reserved_labels.h"
 #include "core/objects/volume_manifest.h"
@@ -54,6 +55,9 @@ Json facts_of(const Json& payload) {
   for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes", "volumePools",
                                "features", "certificateExpires", "certificateProblem"}) {
     if (const Json* value = payload.find(key)) facts.set(key, *value);
+  }
+  if (Json pressures = pressures_of(payload.find("conditions")); !pressures.is_null()) {
+    facts.set("conditions", std::move(pressures));
   }
   return facts;
 }
@@ -118,6 +122,9 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   }
   const bool is_served = Nodes::why_not_served(facts).empty();
   for (std::string_view key : own_taints(device)) taints.push_back(taint_of(key));
+  for (std::string_view key : pressure_taints(facts.find("conditions"))) {
+    if (!has_taint(taints, key)) taints.push_back(taint_of(key));
+  }
   if (!is_served) taints.push_back(taint_of(Nodes::kUnsupportedTaint));
   spec.set("taints", std::move(taints));
   Json status = Json::object();
@@ -147,6 +154,11 @@ std::string packed(const Node& node) {
   ByteWriter out;
   pack_node(out, node);
   return out.take();
+}
+
+void note_protocol(DeviceNode& device, const ProtocolVersion& protocol) {
+  device.asks_for_answers = protocol >= kAsksForAnswers;
+  device.keeps_configs = protocol >= kKeepsConfigs;
 }
 
 }  // namespace
@@ -257,7 +269,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     times.push_back(clock_.now());
   }
   device.facts_current = true;
-  device.asks_for_answers = *protocol >= kAsksForAnswers;
+  note_protocol(device, *protocol);
   device.state_session = session;
   device.state_sequence = sequence;
   if (!same) device.session = 0;

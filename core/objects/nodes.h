@@ -42,6 +42,7 @@ struct DeviceNode {
   Routine routine;
   bool facts_current = false;  // facts are of this incarnation
   bool reachable = false;
+  bool keeps_configs = false;     // as said by the facts' protocol, if these are current: kKeepsConfigs
   bool asks_for_answers = false;  // as said by the facts' protocol, if these are current: kAsksForAnswers
   Text boot_id;
   TermLead term_lead;

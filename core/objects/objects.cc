@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/api/default_class.h"
 #include "core/api/defaults.h"
 #include "core/api/namespace.h"
 #include "core/api/packed.h"
 #include "core/api/service.h"
-#include "core/api/timestamp.h"
 #include "core/bytes.h"
 #include "core/check.h"
 #include "core/objects/accepting.h"
@@ -20,14 +18,6 @@ namespace berth {
 namespace {
 
 std::string record_key(Kind kind, const std::string& key) { return std::string(describe(kind).plural) + "/" + key; }
-
-bool is_default_class(const StorageClass& storage_class) {
-  const Labels& annotations = storage_class.metadata.annotations.get();
-  return std::any_of(kDefaultClassAnnotations.begin(), kDefaultClassAnnotations.end(), [&](std::string_view key) {
-    const auto found = annotations.find(std::string(key));
-    return found != annotations.end() && found->second == "true";
-  });
-}
 
 template <class Map>
 std::vector<std::string> keys_of(const Map& map) {
@@ -103,6 +93,18 @@ struct Stored<CsiStorageCapacity> {
   static constexpr Kind kKind = Kind::csi_storage_capacity;
   static constexpr auto kDecode = decode_csi_storage_capacity;
 };
+template <>
+struct Stored<ConfigMap> {
+  static constexpr Kind kKind = Kind::config_map;
+  static constexpr auto kDecode = decode_config_map;
+};
+template <>
+struct Stored<Secret> {
+  static constexpr Kind kKind = Kind::secret;
+  static constexpr auto kDecode = decode_secret;
+};
+
+constexpr Json::Limits kStoredLimits{.bytes = 1u << 20, .depth = 80};
 
 }  // namespace
 
@@ -125,9 +127,16 @@ Status Objects::load(const RecordView& record) {
     const Status loaded = pods_.load(record.key.substr(slash + 1), record.value);
     return loaded.is_success() ? loaded : damaged(loaded.message());
   }
-  Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
-  if (!json) return damaged(json.error().message());
   if (kind == nullptr) return damaged("unknown kind");
+  if (kind->kind == Kind::secret) {
+    Secret secret = configs_.open(record.key, record.value);
+    const std::string key = secret.metadata.key();
+    std::get<Shelf<Secret>>(shelves_).insert_or_assign(key, std::make_shared<const Secret>(std::move(secret)));
+    note_changed(Kind::secret, key);
+    return Status::ok();
+  }
+  Result<Json> json = Json::parse(record.value, kind->kind == Kind::config_map ? kConfigLimits : kStoredLimits);
+  if (!json) return damaged(json.error().message());
   if (kind->kind == Kind::node) {
     overlays_.insert_or_assign(std::string(record.key.substr(slash + 1)), std::move(*json));
     return Status::ok();
@@ -148,6 +157,16 @@ Status Objects::load(const RecordView& record) {
   return status;
 }
 
+Status Objects::put_secret(Secret secret) {
+  const std::string key = secret.metadata.key();
+  const Result<std::string> sealed = configs_.seal(record_key(Kind::secret, key), secret);
+  if (!sealed) return sealed.error();
+  store_.put(Table::object, record_key(Kind::secret, key), *sealed);
+  std::get<Shelf<Secret>>(shelves_).insert_or_assign(key, std::make_shared<const Secret>(std::move(secret)));
+  note_changed(Kind::secret, key);
+  return Status::ok();
+}
+
 void Objects::stage(Kind kind, const std::string& key, const Json& value) {
   store_.put(Table::object, record_key(kind, key), value.dump());
 }
@@ -159,6 +178,7 @@ const Json* Objects::overlay(const std::string& node) const {
 
 template <class T>
 void Objects::put(T object) {
+  static_assert(!std::is_same_v<T, Secret>, "see put_secret()");
   const std::string key = object.metadata.key();
   stage(Stored<T>::kKind, key, object.manifest);
   std::get<Shelf<T>>(shelves_).insert_or_assign(key, std::make_shared<const T>(std::move(object)));
@@ -174,6 +194,7 @@ template void Objects::put(PodDisruptionBudget);
 template void Objects::put(CsiNode);
 template void Objects::put(CsiDriver);
 template void Objects::put(CsiStorageCapacity);
+template void Objects::put(ConfigMap);
 
 void Objects::put_overlay(const std::string& node, Json manifest) {
   stage(Kind::node, node, manifest);
@@ -201,6 +222,10 @@ void Objects::mark_deleting(Kind kind, const std::string& key) {
 }
 
 void Objects::note_changed(Kind kind, const std::string& key) {
+  if (is_config(kind)) {
+    const Json* manifest = find_other(kind, key);
+    configs_.note_changed(kind, key, manifest == nullptr ? 0 : manifest->dump().size());
+  }
   if (kind != Kind::persistent_volume) return;
   volume_changes_.note(key);
   const auto volume = find<PersistentVolume>(key);
@@ -281,29 +306,6 @@ std::optional<std::string> Objects::next_key(Kind kind, Place& place) const {
   return next;
 }
 
-std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {
-  std::shared_ptr<const PriorityClass> best;
-  for (const auto& [name, priority_class] : shelf<PriorityClass>()) {
-    if (!priority_class->global_default) continue;
-    if (best == nullptr || priority_class->value > best->value) best = priority_class;
-  }
-  return best;
-}
-
-std::shared_ptr<const StorageClass> Objects::default_storage_class() const {
-  std::shared_ptr<const StorageClass> best;
-  std::int64_t best_created = 0;
-  for (const auto& [name, storage_class] : shelf<StorageClass>()) {
-    if (!is_default_class(*storage_class)) continue;
-    const Json* metadata = storage_class->manifest.find("metadata");
-    const std::int64_t created = parse_timestamp(metadata->string_at("creationTimestamp")).value_or(0);
-    if (best != nullptr && created <= best_created) continue;
-    best = storage_class;
-    best_created = created;
-  }
-  return best;
-}
-
 std::shared_ptr<const PersistentVolumeClaim> Objects::claim(const std::string& key) const {
   auto found = find<PersistentVolumeClaim>(key);
   if (found != nullptr || supposed_.empty()) return found;
@@ -367,25 +369,6 @@ Disruption Objects::disruption_of(const PodDisruptionBudget& budget) const {
     pods.push_back({entry.pod.get(), !entry.deleting && is_running_ && is_running_(entry.pod->uid())});
   }
   return count_disruption(budget, pods);
-}
-
-// An ephemeral volume's claim is used by the pod that it was made for alone (pvc-protection's podUsesPVC).
-std::vector<const Pod*> Objects::pods_using(const std::string& claim_key) const {
-  std::vector<const Pod*> users;
-  const auto claim = this->claim(claim_key);
-  for (const auto& [key, entry] : pods_.all()) {
-    if (entry.finished) continue;
-    const ObjectMeta& pod = entry.pod->metadata;
-    const auto& volumes = entry.pod->volumes;
-    if (std::any_of(volumes.begin(), volumes.end(), [&](const PodVolume& volume) {
-          if (volume.ephemeral && claim != nullptr && claim->metadata.controller_uid != pod.uid) return false;
-          const std::string name = volume.ephemeral ? pod.name + "-" + volume.name : volume.claim_name;
-          return !name.empty() && pod.namespace_ + "/" + name == claim_key;
-        })) {
-      users.push_back(entry.pod.get());
-    }
-  }
-  return users;
 }
 
 }  // namespace berth

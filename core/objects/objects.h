@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/api/config_objects.h"
 #include "core/api/kind.h"
 #include "core/api/manifest.h"
 #include "core/api/pod.h"
@@ -19,6 +20,7 @@
 #include "core/framework/change_log.h"
 #include "core/framework/lister.h"
 #include "core/handshake/messages.h"
+#include "core/objects/configs.h"
 #include "core/objects/disruption.h"
 #include "core/objects/pods.h"
 #include "core/store.h"
@@ -27,7 +29,8 @@ namespace berth {
 
 class Objects final : public Lister {
  public:
-  explicit Objects(Store& store) : store_(store), pods_(store) {}
+  // `sealer` outlives it. Null: Secrets are not kept.
+  explicit Objects(Store& store, Sealer* sealer = nullptr) : store_(store), configs_(sealer), pods_(store) {}
 
   // Tells by uid which pods run where they were placed, for disruption_of(); until then none does.
   void count_running_by(std::function<bool(std::string_view uid)> is_running) { is_running_ = std::move(is_running); }
@@ -44,6 +47,10 @@ class Objects final : public Lister {
   // The other kinds. Replaces; the typed form was decoded from `object.manifest`.
   template <class T>
   void put(T object);
+  // The same of a Secret, which is stored sealed. An error changes nothing: it cannot be sealed.
+  Status put_secret(Secret secret);
+  Configs& configs() { return configs_; }
+  const Configs& configs() const { return configs_; }
   // Null when there is none.
   template <class T>
   std::shared_ptr<const T> find(const std::string& key) const {
@@ -73,20 +80,12 @@ class Objects final : public Lister {
   };
   // The next key, and moves the place behind it. None: all were met.
   std::optional<std::string> next_key(Kind kind, Place& place) const;
-  // The one marked globalDefault with the highest value; null when there is none.
-  std::shared_ptr<const PriorityClass> default_priority_class() const;
-  // Of those that an annotation makes the default the newest, as far as they say how old they are, then the first by
-  // name (pkg/volume/util GetDefaultClass); null when there is none.
-  std::shared_ptr<const StorageClass> default_storage_class() const;
 
   // Names of the volumes that this node's device has made below its pools (maker_of).
   const std::set<std::string>& volumes_made_by(const std::string& node) const;
 
   // For a trial: claim() finds these too, where there is none, until it is called with others. Not stored.
   void suppose(const std::vector<PersistentVolumeClaim>& claims);
-
-  // The pods that mount the claim and are not finished. Valid until one of them changes.
-  std::vector<const Pod*> pods_using(const std::string& claim_key) const;
 
   std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override;
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
@@ -119,6 +118,7 @@ class Objects final : public Lister {
   void note_changed(Kind kind, const std::string& key);  // after it
 
   Store& store_;
+  Configs configs_;
   std::function<bool(std::string_view uid)> is_running_;
   Pods pods_;
   std::map<std::string, Json> overlays_;
@@ -128,7 +128,7 @@ class Objects final : public Lister {
   Shelf<PersistentVolumeClaim> supposed_;
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,
              Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,
-             Shelf<CsiStorageCapacity>>
+             Shelf<CsiStorageCapacity>, Shelf<ConfigMap>, Shelf<Secret>>
       shelves_;
 };
 

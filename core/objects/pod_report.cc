@@ -1,5 +1,6 @@
 #include "core/objects/pod_report.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/api/timestamp.h"
@@ -9,9 +10,26 @@ namespace berth {
 
 namespace {
 
+constexpr std::size_t kEventIdBytesMax = 32;
+constexpr std::size_t kEventReasonBytesMax = 128;
 constexpr std::string_view kTimeForm = "a time such as 2026-01-31T12:00:00Z";
 
 bool is_time(std::string_view text) { return parse_timestamp(text).has_value(); }
+
+// The form alone: nothing connects to it.
+bool is_address(std::string_view text) {
+  return !text.empty() && text.size() <= 45 &&  // INET6_ADDRSTRLEN
+         text.find_first_not_of("0123456789abcdefABCDEF.:") == std::string_view::npos;
+}
+
+constexpr std::string_view kAddressForm = "an address of IPv4 or IPv6";
+
+// core/v1 PodIP.
+void read_address(FieldReader& address) {
+  std::string text;
+  if (!address.has("ip")) address.error("ip", "missing; which address is it?");
+  address.read_checked("ip", text, is_address, kAddressForm);
+}
 
 void read_texts(FieldReader& reader, std::initializer_list<std::string_view> keys) {
   std::string text;
@@ -60,6 +78,24 @@ void read_condition(FieldReader& condition) {
   read_times(condition, {"lastTransitionTime", "lastProbeTime"});
 }
 
+// An event that the device tells of (transports/README.md): the syntax of reasons is upstream's of events.
+void read_event(FieldReader& event) {
+  const auto is_short = [](std::string_view text) { return !text.empty() && text.size() <= kEventIdBytesMax; };
+  const auto is_reason = [](std::string_view text) {
+    return !text.empty() && text.size() <= kEventReasonBytesMax && std::all_of(text.begin(), text.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    });
+  };
+  std::string text;
+  for (std::string_view key : {"id", "reason", "message"}) {
+    if (!event.has(key)) event.error(key, "missing");
+  }
+  event.read_checked("id", text, is_short, "at most 32 characters");
+  event.read_checked("reason", text, is_reason, "at most 128 letters and digits");
+  event.read_enum("type", {"Normal", "Warning"}, text);
+  read_texts(event, {"message"});
+}
+
 void note_first(std::string& first, const Findings& findings) {
   if (first.empty() && findings.has_errors()) first = findings.status().reasons().front();
 }
@@ -73,6 +109,8 @@ bool check_member(const Json& report, std::string_view key, std::string& first) 
     reader.read_enum(key, {"Pending", "Running", "Succeeded", "Failed"}, text);
   } else if (key == "startTime") {
     read_times(reader, {key});
+  } else if (key == "podIP") {
+    reader.read_checked(key, text, is_address, kAddressForm);
   } else {
     read_texts(reader, {key});
   }
@@ -98,18 +136,26 @@ Json check_items(const Json& list, std::string_view key, void (*read)(FieldReade
   return right;
 }
 
+using ReadItem = void (*)(FieldReader&);
+
+constexpr std::pair<std::string_view, ReadItem> kLists[] = {{"initContainerStatuses", read_container},
+                                                            {"containerStatuses", read_container},
+                                                            {"conditions", read_condition},
+                                                            {"events", read_event},
+                                                            {"podIPs", read_address}};
+
 }  // namespace
 
 std::string remove_faults(Json& report) {
   std::string first;
-  for (std::string_view key : {"phase", "startTime", "reason", "message"}) {
+  for (std::string_view key : {"phase", "startTime", "podIP", "reason", "message"}) {
     if (report.find(key) != nullptr && !check_member(report, key, first)) report.erase(key);
   }
-  for (std::string_view key : {"initContainerStatuses", "containerStatuses", "conditions"}) {
+  for (const auto& [key, read] : kLists) {
     const Json* list = report.find(key);
     if (list == nullptr || list->is_null()) continue;
     const std::string before = first;
-    Json right = check_items(*list, key, key == "conditions" ? read_condition : read_container, first);
+    Json right = check_items(*list, key, read, first);
     if (right.is_null()) {
       report.erase(key);
     } else if (first != before || right.as_array().size() != list->as_array().size()) {

@@ -49,6 +49,7 @@ void Comparison::take_slots(const Answer& answer) {
     parts_.nodes.note_unexplained(answer.node, unexplained);
     parts_.provisioned.reclaim(answer.node);
     parts_.orphan_volumes.take_listing(answer.node, *listed);
+    parts_.lifecycle.configs().note_listed(answer.node);
     if (parts_.orphan_volumes.has_left_volume(answer.node, listed->ended)) {
       parts_.listings.start(answer.node, Floor::leave);
     }

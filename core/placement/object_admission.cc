@@ -1,19 +1,32 @@
 #include "core/placement/object_admission.h"
 
+#include "core/api/config_objects.h"
 #include "core/api/namespace.h"
 #include "core/api/service.h"
+#include "core/api/timestamp.h"
 #include "core/check.h"
+#include "core/json/members.h"
 #include "core/objects/accepting.h"
+#include "core/objects/look_ups.h"
 #include "core/objects/volume_directories.h"
 
 namespace berth {
 
 namespace {
 
+// In memory each takes some times its text.
+constexpr std::size_t kAllConfigBytesMax = 32 << 20;
+
 void keep_uid(Json& manifest, const Json& before) {
   const Json* metadata = before.find("metadata");
   const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
   if (Json* mine = object_at(manifest, "metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
+}
+
+void keep_creation_time(Json& manifest, const Json& before) {
+  const std::string created = member(before, "metadata").string_at("creationTimestamp");
+  Json* mine = object_at(manifest, "metadata");
+  if (mine != nullptr && !created.empty()) mine->set("creationTimestamp", created);
 }
 
 // The status of a volume or claim, and its binding once made.
@@ -43,9 +56,11 @@ void keep_class(Json& manifest, const Json& before) {
 
 // What only the gateway may say of an object that it has.
 Json ObjectAdmission::with_owned_fields(Kind kind, const std::string& key, Json manifest) const {
+  if (kind == Kind::secret) manifest = with_merged_string_data(std::move(manifest));
   const Json before = context_.objects.manifest(kind, key);
   if (before.is_null()) return manifest;
   keep_uid(manifest, before);
+  if (is_config(kind)) keep_creation_time(manifest, before);
   if (kind == Kind::persistent_volume) keep_binding(manifest, before, "claimRef");
   if (kind == Kind::persistent_volume_claim) keep_class(manifest, before);
   if (kind == Kind::persistent_volume_claim) keep_binding(manifest, before, "volumeName");
@@ -57,6 +72,28 @@ Status ObjectAdmission::may_take(Kind kind, const std::string& key) const {
     return Status::error("the object is being deleted; apply it again when it is gone");
   }
   return context_.objects.has(kind, key) ? Status::ok() : context_.admission.capacity();
+}
+
+// A locked Secret gives way to another one of its name only once the operator has deleted it, or its key is back.
+Status ObjectAdmission::may_take_config(Kind kind, const std::string& key, const Json& manifest) const {
+  const std::size_t bytes = manifest.dump().size();
+  if (bytes > kConfigTextMax) {
+    return Status::error("the manifest has " + std::to_string(bytes) + " bytes, must be at most " +
+                         std::to_string(kConfigTextMax) + "; move large data to a volume");
+  }
+  const std::size_t replaced = context_.objects.configs().bytes_of(kind, key);
+  if (context_.objects.configs().bytes() - replaced + bytes > kAllConfigBytesMax) {
+    return Status::unschedulable("ConfigMaps and Secrets take " + std::to_string(context_.objects.configs().bytes()) +
+                                 " bytes, of " + std::to_string(kAllConfigBytesMax) +
+                                 " at most; delete some of them first");
+  }
+  const Json before = context_.objects.manifest(kind, key);
+  if (before.is_null()) return Status::ok();
+  const auto secret = kind == Kind::secret ? context_.objects.find<Secret>(key) : nullptr;
+  if (secret != nullptr && !secret->locked.empty()) {
+    return Status::error("the Secret of this name cannot be read, and is kept: " + secret->locked);
+  }
+  return check_config_update(kind, before, manifest);
 }
 
 Result<Accepted> ObjectAdmission::check(Kind kind, const Json& object) {
@@ -99,7 +136,7 @@ Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const st
 // plugin/pkg/admission/storage/storageclass/setdefault. One that comes back bound has had its class, or none.
 void ObjectAdmission::set_default_class(const PersistentVolumeClaim& claim, Json& manifest) const {
   if (claim.storage_class_name || claim.phase == "Bound" || context_.identity->adopting) return;
-  const auto storage_class = context_.objects.default_storage_class();
+  const auto storage_class = default_storage_class(context_.objects);
   Json* spec = object_at(manifest, "spec");
   if (storage_class == nullptr || spec == nullptr) return;
   spec->erase("storageClassName");  // null
@@ -155,10 +192,22 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
     }
     accepted.key = decoded->metadata.key();
     accepted.uid = decoded->metadata.uid;
+    if constexpr (std::is_same_v<T, ConfigMap> || std::is_same_v<T, Secret>) {
+      const Status may = may_take_config(kind, accepted.key, decoded->manifest);
+      if (!may.is_success()) return may;
+      Json* metadata = decoded->manifest.find("metadata");
+      const Millis now = context_.clock.wall();
+      if (stores == Stores::yes && is_clock_set(now) && metadata->find("creationTimestamp") == nullptr) {
+        metadata->set("creationTimestamp", to_timestamp(now));
+      }
+    }
     if (context_.objects.manifest(kind, accepted.key) == decoded->manifest) {
       accepted.result = "unchanged";
     } else if (stores == Stores::yes) {
-      context_.objects.put(std::move(*decoded));
+      if constexpr (std::is_same_v<T, Secret>)
+        return context_.objects.put_secret(std::move(*decoded));
+      else
+        context_.objects.put(std::move(*decoded));
     }
     return Status::ok();
   };
@@ -173,6 +222,8 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
     case Kind::csi_node: return keep_as(decode_csi_node);
     case Kind::csi_driver: return keep_as(decode_csi_driver);
     case Kind::csi_storage_capacity: return keep_as(decode_csi_storage_capacity);
+    case Kind::config_map: return keep_as(decode_config_map);
+    case Kind::secret: return keep_as(decode_secret);
     case Kind::pod:
     case Kind::node: break;
   }

@@ -1,5 +1,6 @@
 // ObjectAdmission: manifests of the kinds that neither wait nor run: volumes and claims, classes, namespaces, services,
-// budgets, and what CSI drivers report. They are checked, kept, published, and waiting pods hear of them.
+// budgets, ConfigMaps and Secrets, and what CSI drivers report. They are checked, kept, published, and waiting pods
+// hear of them.
 #pragma once
 
 #include <string>
@@ -36,6 +37,7 @@ class ObjectAdmission {
  private:
   enum class Stores { no, yes };
   Status may_take(Kind kind, const std::string& key) const;
+  Status may_take_config(Kind kind, const std::string& key, const Json& manifest) const;
   Status keep(Kind kind, const Json& manifest, const std::string& expected_key, Stores stores, Accepted& accepted);
   void set_default_class(const PersistentVolumeClaim& claim, Json& manifest) const;
   void tell_of_claim(const std::string& key) const;

@@ -15,6 +15,7 @@
 #include "core/objects/node_limits.h"
 #include "core/objects/same_name.h"
 #include "core/queue/queue.h"
+#include "core/sealer.h"
 #include "core/store_mark.h"
 
 namespace berth {
@@ -53,6 +54,7 @@ struct GatewayOptions {
   std::string lost_commits;           // not empty: the store is known to be older than it was, and this is why (P11)
   StoreMarks* marks = nullptr;        // outlives the gateway; null: an older copy of the store is not noticed by itself
   std::optional<ProofKey> proof_key;  // of this machine, kept outside of the store; none: no term is proven to nodes
+  Sealer* sealer = nullptr;           // outlives the gateway; null: Secrets are not accepted
   CertificateIssuer* issuer =
       nullptr;  // outlives the gateway, or calls nothing any more; null: no authority is here (N10)
   std::vector<std::string> set_aside;  // files of earlier, damaged stores; shown in the status

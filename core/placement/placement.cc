@@ -105,6 +105,7 @@ void Placement::take_answer(Answer answer) {
   if (answer.type == AnswerType::renew) return nodes_.renewals().take(answer.node, answer.certificate_request);
   if (answer.type == AnswerType::superseded) return takeover_.take_superseded(answer);
   if (answer.type == AnswerType::kept) return output_.take(answer);
+  if (answer.type == AnswerType::lacks) return lifecycle_.configs().take_lacks(answer);
   if (answer.type == AnswerType::volume_deleted) {
     if (provisioned_.take_answer(answer)) {
       listings_.note_deleted(answer.node, answer.volume);

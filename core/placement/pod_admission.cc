@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/config_refs.h"
 #include "core/api/defaults.h"
 #include "core/api/gated_update.h"
 #include "core/api/packed.h"
 #include "core/handshake/fields.h"
 #include "core/objects/accepting.h"
+#include "core/objects/look_ups.h"
 #include "core/placement/ephemeral_claims.h"
 
 namespace berth {
@@ -15,6 +17,19 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kMaxPodBytes = 56 * 1024;  // PreBind carries it whole in 64 KiB
+
+// PreBind names them all.
+Status check_config_names(const Pod& pod) {
+  const Manifest manifest = pod.manifest();
+  if (!may_have_config_names(manifest.text())) return Status::ok();
+  const std::vector<ConfigName> names = config_names_of(manifest.json());
+  std::size_t bytes = 0;
+  for (const ConfigName& name : names) bytes += name.name.size();
+  if (names.size() <= kConfigNamesMax && bytes <= kConfigNameBytesMax) return Status::ok();
+  return Status::error("spec: refers to " + std::to_string(names.size()) + " ConfigMaps and Secrets, by names of " +
+                       std::to_string(bytes) + " bytes; must be at most " + std::to_string(kConfigNamesMax) + ", and " +
+                       std::to_string(kConfigNameBytesMax) + " bytes");
+}
 
 void erase_node_affinity(Json& spec) {
   Json* affinity = object_at(spec, "affinity");
@@ -80,12 +95,12 @@ Status PodAdmission::admit_priority(Json& manifest) const {
   const Json* name = spec->find("priorityClassName");
   std::shared_ptr<const PriorityClass> chosen;
   if (name != nullptr && name->is_string() && !name->as_string().empty()) {
-    chosen = context_.objects.find<PriorityClass>(name->as_string());
+    chosen = find_priority_class(context_.objects, name->as_string());
     if (chosen == nullptr) {
       return Status::error("spec.priorityClassName: no PriorityClass \"" + name->as_string() + "\"; apply it first");
     }
   } else if (spec->find("priority") == nullptr) {
-    chosen = context_.objects.default_priority_class();
+    chosen = default_priority_class(context_.objects);
   }
   if (chosen == nullptr) return Status::ok();
   spec->set("priority", static_cast<std::int64_t>(chosen->value));
@@ -126,7 +141,7 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
   if (!claims) return claims.error();
   admitted.claims = std::move(*claims);
   for (PersistentVolumeClaim& claim : admitted.claims) {
-    const auto storage_class = context_.objects.default_storage_class();
+    const auto storage_class = default_storage_class(context_.objects);
     if (!claim.storage_class_name && storage_class) claim.storage_class_name = storage_class->metadata.name;
   }
   return admitted;
@@ -140,6 +155,7 @@ Status PodAdmission::check_pod(const Pod& pod, const PodEntry* same, const std::
   if (pod.manifest().text().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
+  if (Status named = check_config_names(pod); !named.is_success()) return named;
   if (same != nullptr && same->deleting) {
     return Status::error("the pod is being deleted; apply it again when it is gone");
   }

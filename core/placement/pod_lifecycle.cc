@@ -37,7 +37,8 @@ PodLifecycle::PodLifecycle(const PlacementContext& context, const Parts& parts)
       releases_(parts.releases),
       changes_(parts.changes),
       events_(parts.events),
-      window_({context.options.max_rows_in_flight, context.options.max_rows_per_node}) {}
+      window_({context.options.max_rows_in_flight, context.options.max_rows_per_node}),
+      configs_(context, parts.state, parts.sender, [this](Binding& binding) { request(binding); }) {}
 
 PodLifecycle::~PodLifecycle() {
   context_.timers.cancel(permit_timer_);

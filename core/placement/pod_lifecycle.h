@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/api/pod.h"
+#include "core/placement/config_delivery.h"
 #include "core/placement/context.h"
 #include "core/placement/events.h"
 #include "core/placement/listings.h"
@@ -79,6 +80,7 @@ class PodLifecycle {
   void begin_deferred();
   // No pod is to be decided now: enough devices have something to answer.
   bool is_window_full() const { return window_.is_full(context_.nodes); }
+  ConfigDelivery& configs() { return configs_; }
 
  private:
   Task binding_cycle(Binding& binding);
@@ -99,7 +101,6 @@ class PodLifecycle {
   void ask(Binding& binding, Request request);
   void arm_deadline(Binding& binding);
   Status defer(Binding& binding);
-  bool is_deferred(const std::string& node, std::string_view uid) const;
   Status await_provisioners(Binding& binding, Millis again_at);
 
   const PlacementContext& context_;
@@ -113,6 +114,7 @@ class PodLifecycle {
   ObjectChanges& changes_;
   PlacementEvents& events_;
   SendWindow window_;
+  ConfigDelivery configs_;
   Timers::Id permit_timer_ = 0;
 };
 

@@ -96,6 +96,33 @@ std::vector<ObjectEvent> news_of(const Pod& pod, const std::string& node, const 
   return news;
 }
 
+std::vector<ObjectEvent> device_news_of(const Pod& pod, const std::string& node, const Json& known,
+                                        const Json& report) {
+  std::vector<ObjectEvent> news;
+  const Json::Array& told = list_of(report, "events");
+  const std::size_t count = std::min(told.size(), kEventsOfReport);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Json id = member(told[i], "id");
+    if (known.is_array() && std::find(known.as_array().begin(), known.as_array().end(), id) != known.as_array().end()) {
+      continue;
+    }
+    const bool is_warning = told[i].string_at("type") == "Warning";
+    const std::string reason = told[i].string_at("reason");
+    news.push_back(
+        event_of_pod(pod, node, is_warning ? "Warning" : "Normal", reason.c_str(), told[i].string_at("message")));
+  }
+  return news;
+}
+
+Json event_ids_of(const Json& report) {
+  const Json::Array& told = list_of(report, "events");
+  if (told.empty()) return {};
+  Json ids = Json::array();
+  const std::size_t count = std::min(told.size(), kEventsOfReport);
+  for (std::size_t i = 0; i < count; ++i) ids.push_back(member(told[i], "id"));
+  return ids;
+}
+
 std::vector<ObjectEvent> news_of_stop(const Pod& pod, const std::string& node, const Json& observed) {
   std::vector<ObjectEvent> news;
   for (const auto& [name, state] : states_of(observed)) {

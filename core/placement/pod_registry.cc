@@ -5,6 +5,7 @@
 
 #include "core/api/defaults.h"
 #include "core/api/timestamp.h"
+#include "core/json/members.h"
 #include "core/objects/accepting.h"
 #include "core/objects/object_events.h"
 #include "core/objects/pod_report.h"
@@ -19,7 +20,8 @@ constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 1
 
 // The members of a device's report that a status or a decision reads; the row has the rest.
 constexpr std::string_view kObserved[] = {
-    "epoch", "phase", "startTime", "initContainerStatuses", "containerStatuses", "message", "reason", "conditions"};
+    "epoch",   "phase",  "startTime", "podIP", "podIPs", "initContainerStatuses", "containerStatuses",
+    "message", "reason", "conditions"};
 
 // It becomes part of the pod's status, which must fit into a message: of a longer one only what the row needs is kept.
 Json observed_of(const std::string& node, const Json& report, std::size_t bytes) {
@@ -28,6 +30,7 @@ Json observed_of(const std::string& node, const Json& report, std::size_t bytes)
     if (bytes > kMaxObservedBytes && key == "initContainerStatuses") break;
     if (const Json* member = report.find(key)) observed.set(key, *member);
   }
+  if (Json ids = event_ids_of(report); !ids.is_null()) observed.set("events", std::move(ids));
   // The row, which names the node, goes before the pod does.
   const std::string phase = report.string_at("phase");
   if (phase == "Succeeded" || phase == "Failed") observed.set("node", node);
@@ -227,13 +230,17 @@ void PodRegistry::note_start(PodEntry& entry, const Json& observed) {
   replace(entry, changed);
 }
 
-void PodRegistry::tell_news(const PodEntry& entry, const Row& row, const Json& observed) {
+void PodRegistry::tell_news(const PodEntry& entry, const Row& row, const Json& observed, const Json& report) {
   const Json before = entry.observed.json();
   // What the broker retained is known since an earlier session. So is what runs since an earlier start, which its
   // device says again where the broker retained nothing: the embedded one restarts with the gateway.
   if (before.is_null() && (!context_.mirror.barrier().is_synced() || parts_.state.was_bound_before(row))) return;
   const bool is_same = before.string_at("epoch") == observed.string_at("epoch");
   for (ObjectEvent& event : news_of(*entry.pod, row.node, is_same ? before : Json(), observed)) {
+    context_.events.record(std::move(event));
+  }
+  const Json known = is_same ? member(before, "events") : Json();
+  for (ObjectEvent& event : device_news_of(*entry.pod, row.node, known, report)) {
     context_.events.record(std::move(event));
   }
 }
@@ -264,7 +271,7 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   const Json observed = observed_of(node, right, bytes);
   Report taken(observed);
   if (entry->observed == taken || knows_less(observed, report, entry->observed.json())) return Status::ok();
-  tell_news(*entry, binding->row, observed);
+  tell_news(*entry, binding->row, observed, right);
   entry->observed = std::move(taken);
   note_start(*entry, observed);
   context_.publisher.mark(Kind::pod, key);

@@ -67,7 +67,8 @@ class PodRegistry final : public SchedulerHost {
   void replace(PodEntry& entry, const PodPtr& changed);
   void note_start(PodEntry& entry, const Json& observed);
   void note_faults(PodEntry& entry, const std::string& node, const std::string& first);
-  void tell_news(const PodEntry& entry, const Row& row, const Json& observed);
+  // `report`: all of it; `observed`: what is kept.
+  void tell_news(const PodEntry& entry, const Row& row, const Json& observed, const Json& report);
   void create_successor(const Pod& gone, const Json& successor, bool order_retained);
 
   const PlacementContext& context_;

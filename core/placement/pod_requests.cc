@@ -29,6 +29,7 @@ void PodLifecycle::request(Binding& binding) {
       message.uid_in_pod = binding.pod != nullptr;
       message.volumes = row.volumes;
       message.promise_ms = row.promise_ms;
+      if (binding.pod != nullptr) configs_.add_refs(*binding.pod, message);
       binding.edit().prebind_sent = context_.clock.now();
       break;
     case Phase::bind: message.type = RequestType::bind; break;

@@ -9,6 +9,16 @@
 
 namespace berth {
 
+namespace {
+
+// False too of a pod that has ended since, or was decided again for another node.
+bool is_deferred(const PlacementState& state, const std::string& node, std::string_view uid) {
+  const Binding* binding = state.find(uid);
+  return binding != nullptr && binding->progress().deferred && binding->row.node == node;
+}
+
+}  // namespace
+
 void PodLifecycle::feed_permit(std::string_view uid, Status status) {
   Binding* binding = state_.find(uid);
   if (binding == nullptr || binding->row.phase != Phase::none) return;
@@ -39,7 +49,7 @@ void PodLifecycle::deliver_permits() {
 // Nothing is durable of it: after a restart the pod is decided again.
 Status PodLifecycle::defer(Binding& binding) {
   window_.defer(binding.row.node, binding.row.uid,
-                [this](const std::string& node, std::string_view uid) { return is_deferred(node, uid); });
+                [this](const std::string& node, std::string_view uid) { return is_deferred(state_, node, uid); });
   context_.publisher.mark(Kind::pod, binding.pod->metadata.key());
   Status busy(Code::wait, "node " + binding.row.node + " is asked when it has answered for others");
   if (std::exchange(binding.edit().deferred, true)) return busy;
@@ -52,12 +62,6 @@ Status PodLifecycle::defer(Binding& binding) {
                                    std::to_string(limit / 1000) + " s"));
   });
   return busy;
-}
-
-// False too of a pod that has ended since, or was decided again for another node.
-bool PodLifecycle::is_deferred(const std::string& node, std::string_view uid) const {
-  const Binding* binding = state_.find(uid);
-  return binding != nullptr && binding->progress().deferred && binding->row.node == node;
 }
 
 void PodLifecycle::begin_deferred() {
@@ -74,7 +78,7 @@ void PodLifecycle::begin_deferred() {
   }
   for (const std::string& node : window_.take_answered()) {
     for (std::string uid = window_.next_deferred(node); !uid.empty(); uid = window_.next_deferred(node)) {
-      if (is_deferred(node, uid)) feed_permit(uid, Status::ok());
+      if (is_deferred(state_, node, uid)) feed_permit(uid, Status::ok());
     }
   }
 }

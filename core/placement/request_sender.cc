@@ -11,7 +11,7 @@ namespace {
 // device. An acknowledgement by the broker would prove nothing, and cost as many packets again.
 bool is_asked_again(RequestType type) {
   return type == RequestType::pre_bind || type == RequestType::bind || type == RequestType::release ||
-         type == RequestType::heartbeat;
+         type == RequestType::heartbeat || type == RequestType::configs || type == RequestType::config;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/objects/look_ups.h"
 #include "core/objects/volume_bindings.h"
 
 namespace berth {
@@ -144,7 +145,7 @@ bool VolumeBinder::is_used(const std::string& claim) const {
     return std::any_of(bound_volumes.begin(), bound_volumes.end(),
                        [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; });
   };
-  const std::vector<const Pod*> pods = context_.objects.pods_using(claim);
+  const std::vector<const Pod*> pods = pods_using(context_.objects, claim);
   const auto has_place = [this](const Pod* pod) {
     return context_.identity->adopting || !pod->node_name.empty() || state_.find(pod->uid()) != nullptr;
   };
@@ -168,7 +169,7 @@ void VolumeBinder::unbind(const std::shared_ptr<const PersistentVolumeClaim>& cl
 }
 
 bool VolumeBinder::assign_default_class(const std::shared_ptr<const PersistentVolumeClaim>& claim) {
-  const auto storage_class = context_.objects.default_storage_class();
+  const auto storage_class = default_storage_class(context_.objects);
   if (claim->storage_class_name || storage_class == nullptr || must_wait(claim->metadata.key())) return false;
   PersistentVolumeClaim assigned = *claim;
   assigned.storage_class_name = storage_class->metadata.name;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,12 +12,37 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/records.h"
+#include "core/mirror/hash.h"
+#include "core/streams/stream_server.h"
+#include "firmware-host/agent/containers/container_machine.h"
+#include "firmware-host/agent/containers/image_collector.h"
+#include "firmware-host/agent/containers/image_report.h"
+#include "firmware-host/agent/containers/keeper_objects.h"
+#include "firmware-host/agent/containers/pod_cgroup.h"
+#include "firmware-host/agent/containers/pulling_runtime.h"
+#include "firmware-host/agent/containers/runtime_version.h"
 #include "firmware-host/agent/device_certificate.h"
+#include "firmware-host/agent/eviction/eviction_manager.h"
+#include "firmware-host/agent/eviction/pod_memory.h"
+#include "firmware-host/agent/eviction/storage_watch.h"
 #include "firmware-host/agent/exit_codes.h"
+#include "firmware-host/agent/node_allocatable.h"
 #include "firmware-host/agent/output_files.h"
+#include "firmware-host/agent/pod_directory.h"
 #include "firmware-host/agent/pool_files.h"
 #include "firmware-host/agent/process_runtime.h"
+#include "firmware-host/agent/process_runtime_evict.h"
+#include "firmware-host/agent/processes/process_machine.h"
+#include "firmware-host/agent/sealed_secrets.h"
+#include "firmware-host/agent/secret_files.h"
 #include "firmware-host/agent/settings.h"
+#include "firmware-host/agent/start_pages.h"
+#include "firmware-host/agent/streams/device_streams.h"
+#include "firmware-host/agent/streams/exec_streams.h"
+#include "firmware-host/agent/streams/forward_streams.h"
+#include "firmware-host/agent/streams/load_streams.h"
+#include "firmware-host/agent/streams/log_streams.h"
+#include "firmware-host/agent/streams/usage_streams.h"
 #include "firmware-host/agent/workload.h"
 #include "firmware-host/broker_connection.h"
 #include "firmware-host/limited_log.h"
@@ -36,6 +63,25 @@
 namespace berth {
 
 namespace {
+
+constexpr Millis kStartMs = 10'000;  // after that what a start needs is in memory for nothing
+
+// Messages of streams go to their server, all others to the agent.
+class Dispatch final : public Transport::Handler {
+ public:
+  Dispatch(Agent& agent, StreamServer& streams) : agent_(agent), streams_(streams) {}
+  void on_message(const Message& message) override {
+    if (!streams_.on_message(message)) agent_.on_message(message);
+  }
+  void on_link(bool up) override {
+    agent_.on_link(up);
+    streams_.on_link(up);
+  }
+
+ private:
+  Agent& agent_;
+  StreamServer& streams_;
+};
 
 class AgentApp {
  public:
@@ -132,27 +178,203 @@ class AgentApp {
     return decoded ? Status::ok() : decoded.error();
   }
 
+  // The disk is measured once the state directory is there.
+  void reserve() {
+    ResourceList measured = default_settings().agent.capacity;
+    if (const auto bytes = file_system_bytes(settings_.state_directory)) {
+      measured["ephemeral-storage"] = Quantity(*bytes);
+      settings_.agent.capacity.try_emplace("ephemeral-storage", *bytes);
+    }
+    total_ = settings_.agent.capacity;
+    settings_.agent.capacity = allocatable_of(total_, measured, settings_.reserved, settings_.eviction.hard);
+  }
+
+  // Above what all pods may have together (pkg/kubelet/cm, enforceNodeAllocatableCgroups: without the threshold, so
+  // that pods are ended in order before the kernel has to). The group outlives the agent, and so would a limit that is
+  // configured no more.
+  void limit_all_pods() {
+    const PodCgroup all(cgroup_of_node(settings_.agent.fleet, settings_.agent.node));
+    if (!settings_.reserved.contains("memory")) {
+      const Status lifted = all.lift_memory_limit();
+      if (!lifted.is_success()) {
+        log_.write(Level::warn, "memory that is reserved no more stays so until the next boot",
+                   {{"error", lifted.message()}});
+      }
+      return;
+    }
+    const ResourceList most = allocatable_of(total_, {}, settings_.reserved, {});
+    PodLimits limits{cpu_shares(most.at("cpu").milli_value()), std::nullopt, most.at("memory").value()};
+    const Status made = all.make(limits);
+    if (!made.is_success()) log_.write(Level::warn, "reserved memory is not enforced", {{"error", made.message()}});
+  }
+
   int open_runtime() {
+    reserve();
     ProcessRuntimeConfig config;
     config.fleet = settings_.agent.fleet;
     config.node = settings_.agent.node;
     config.root = state_->file("pods");
+    config.logs = settings_.logs;
+    // As a kubelet does (pkg/kubelet/kubelet_node_status.go initialNode); manifests select by them.
+    settings_.agent.labels.try_emplace("kubernetes.io/os", "linux");
+    settings_.agent.labels.try_emplace("kubernetes.io/arch", platform_of_machine().architecture);
     settings_.agent.features = process_features();
+    settings_.agent.streams = DeviceStreams::names();
     for (const LocalVolume& volume : settings_.agent.volumes) {
       if (volume.mount_point) config.mount_points.push_back(volume.path);
     }
     const std::vector<std::string>& roots = settings_.pool_mount_points;
     config.mount_points.insert(config.mount_points.end(), roots.begin(), roots.end());
     runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
+    object_files_.emplace(secret_directory() + ".pods", log_);
+    keeper_objects_.emplace(*object_files_);
+    runtime_->planner().set_objects(*keeper_objects_);
+    open_processes();
+    if (const Status opened = open_containers(); !opened.is_success()) {
+      return fail(kExitMachine, "cannot start", opened);
+    }
     output_.emplace(state_->file("output"), state_->file("pods"), OutputFiles::Limits{}, log_);
     settings_.agent.output = &*output_;
+    if (const Status opened = open_secrets(); !opened.is_success()) {
+      return fail(kExitMachine, "cannot start", opened);
+    }
     settings_.agent.pool_directories = &pools_;
+    storage_.emplace(
+        StorageWatch::World{[this](const StorageWatch::Visit& visit) { runtime_->evictions().for_each_running(visit); },
+                            [this](const Tag& tag, const std::string& why) { static_cast<void>(evict(tag, {why})); }},
+        clock_, timers_);
+    storage_->begin();
+    open_evictions();
     for (const Status& opened :
          {runtime_->open(), output_->open(), pools_.open(settings_.agent.volume_pools, settings_.pool_quotas, roots)}) {
       if (!opened.is_success()) return fail(kExitMachine, "cannot start", opened);
     }
     return kExitOk;
   }
+
+  // What cannot be recorded now is decided again with the next look.
+  Status evict(const Tag& tag, const Eviction& eviction) {
+    Status evicted = runtime_->evictions().evict(tag, eviction);
+    if (evicted.is_success()) return evicted;
+    log_.write(Level::error, "cannot evict a pod",
+               {{"uid", tag.uid}, {"why", eviction.message}, {"error", evicted.message()}});
+    return evicted;
+  }
+
+  void open_evictions() {
+    EvictionManager::World world;
+    world.observe = [this] {
+      return observe_node(settings_.state_directory, settings_.eviction.uses(EvictionSignal::pid_available));
+    };
+    world.for_each_running = [this](const StorageWatch::Visit& visit) {
+      runtime_->evictions().for_each_running(visit);
+    };
+    world.measure = [this](PodUse& pod, EvictionSignal signal) {
+      const std::string group = cgroup_of_node(settings_.agent.fleet, settings_.agent.node);
+      measure_pod(pod, signal, group + "/" + directory_name(pod.tag), runtime_->planner().text_of(pod.tag));
+    };
+    world.evict = [this](const Tag& tag, const Eviction& eviction) { return evict(tag, eviction); };
+    world.is_evicting = [this] { return runtime_->evictions().is_any(); };
+    world.is_removing = [this] { return runtime_->evictions().is_removing(); };
+    world.remove_unneeded = [this] {
+      runtime_->evictions().remove_files_of_finished();
+      if (collector_) collector_->remove_unused();
+    };
+    world.tell = [this](std::vector<NodePressure> pressures) { tell(std::move(pressures)); };
+    evictions_.emplace(std::move(world), settings_.eviction, *storage_, clock_, timers_);
+    runtime_->evictions().set_gate([this](const std::string& pod) { return evictions_->admit(pod); });
+  }
+
+  void tell(std::vector<NodePressure> pressures) {
+    std::string types;
+    for (const NodePressure& each : pressures) types += (types.empty() ? "" : " ") + each.type;
+    log_.write(Level::warn, "what this node is short of has changed", {{"conditions", types}});
+    const bool disk_is_short =
+        std::ranges::any_of(pressures, [](const auto& each) { return each.type == kDiskPressure; });
+    if (containers_) containers_->set_disk_pressure(disk_is_short);
+    agent_->set_pressures(std::move(pressures));
+  }
+
+  // Without bubblewrap, pods without images run as bare processes.
+  void open_processes() {
+    const char* path = std::getenv("PATH");
+    Result<ProcessMachine> machine = find_process_machine(settings_.containers.bwrap, path != nullptr ? path : "");
+    if (!machine) {
+      log_.write(Level::info, "runs processes without a sandbox", {{"why", machine.error().message()}});
+      return;
+    }
+    log_.write(Level::info, "runs processes in a sandbox", {{"program", machine->bwrap}});
+    add_features(sandboxed_process_features());
+    add_features({runtime_feature(machine->bwrap)});
+    machine->pids_limit = settings_.containers.pids_limit;
+    machine->allocatable = settings_.agent.capacity;
+    if (machine->memory.is_limitable) limit_all_pods();
+    runtime_->planner().set_processes(std::move(*machine));
+  }
+
+  void add_features(const std::vector<std::string>& more) {
+    std::vector<std::string>& features = *settings_.agent.features;
+    features.insert(features.end(), more.begin(), more.end());
+    std::sort(features.begin(), features.end());
+    features.erase(std::unique(features.begin(), features.end()), features.end());
+  }
+
+  // Without what containers need, pods with images are refused, or run as plain processes if they name a command.
+  Status open_containers() {
+    const char* path = std::getenv("PATH");
+    Result<ContainerMachine> machine = find_container_machine(settings_.containers, path != nullptr ? path : "");
+    if (!machine) {
+      const bool is_wanted = settings_.containers.runtime != ContainerSettings::kAutomatic &&
+                             settings_.containers.runtime != ContainerSettings::kNone;
+      if (is_wanted) return Status::error("containers: " + machine.error().message());
+      log_.write(Level::info, "runs no containers", {{"why", machine.error().message()}});
+      return Status::ok();
+    }
+    ImageStore::Options options;
+    options.root = state_->file("images");
+    options.source = source_options_of(*machine);
+    options.bytes_per_day = settings_.containers.image_bytes_per_day;
+    auto store = ImageStore::open(loop_.context(), clock_, std::move(options));
+    if (!store) return store.error();
+    log_.write(Level::info, "runs containers", {{"runtime", machine->runtime}, {"curl", machine->curl}});
+    add_features(container_features());
+    add_features({runtime_feature(machine->runtime)});
+    containers_ =
+        std::make_unique<PullingRuntime>(*runtime_, runtime_->planner(), std::move(*store), clock_, timers_, log_);
+    collector_.emplace(
+        containers_->images(),
+        ImageCollector::Marks{settings_.containers.image_high_percent, settings_.containers.image_low_percent},
+        [directory = state_->file("images")] { return used_percent_of(directory); }, clock_, timers_, log_);
+    collector_->look();
+    image_report_.emplace(containers_->images(), clock_, timers_);
+    settings_.agent.images = &*image_report_;
+    machine->allocatable = settings_.agent.capacity;
+    if (machine->limits_memory) limit_all_pods();
+    runtime_->planner().set_containers(std::move(*machine), *containers_);
+    return Status::ok();
+  }
+
+  // What was sealed while it was configured does not stay behind.
+  Status open_secrets() {
+    secrets_.emplace(secret_directory(), log_);
+    const std::string sealed = state_->file("sealed-secrets");
+    if (settings_.seals_secrets) {
+      sealed_secrets_.emplace(*secrets_, sealed, loop_.context(), log_);
+      settings_.agent.volatile_store = &*sealed_secrets_;
+      return Status::ok();
+    }
+    settings_.agent.volatile_store = &*secrets_;
+    std::error_code error;
+    std::filesystem::remove_all(sealed, error);
+    return error ? Status::error("cannot remove " + sealed + ": " + error.message()) : Status::ok();
+  }
+
+  // Of its own for each state directory: a machine may have several agents.
+  std::string secret_directory() const {
+    return settings_.secret_directory + "/" + std::to_string(hash_of(settings_.state_directory));
+  }
+
+  Runtime& runtime() { return containers_ ? static_cast<Runtime&>(*containers_) : *runtime_; }
 
   // A broken one is reported with each attempt to connect.
   void open_certificate(BrokerSettings& broker, MqttOptions& options) {
@@ -183,6 +405,25 @@ class AgentApp {
     settings_.agent.time_floor = &*time_floor_;
   }
 
+  void open_streams() {
+    log_streams_.emplace(state_->file("pods"), state_->file("output"), loop_.context(), clock_, timers_);
+    exec_streams_.emplace(
+        state_->file("pods"), runtime_->planner(),
+        [this](const std::string& uid) {
+          const auto slot = agent_->state().slots.find(uid);
+          return slot == agent_->state().slots.end() ? nullptr : &slot->second;
+        },
+        loop_.context());
+    exec_streams_->end_earlier();
+    forward_streams_.emplace(state_->file("pods"), loop_.context());
+    usage_streams_.emplace(
+        cgroup_of_node(settings_.agent.fleet, settings_.agent.node), runtime_->planner(),
+        [this]() -> const std::map<std::string, Slot>& { return agent_->state().slots; }, clock_, timers_);
+    load_streams_.emplace(containers_ ? &containers_->images() : nullptr, settings_.containers.image_high_percent,
+                          loop_.context());
+    device_streams_.emplace(*log_streams_, *exec_streams_, *forward_streams_, *load_streams_, *usage_streams_);
+  }
+
   int connect() {
     BrokerSettings broker = settings_.broker;
     warn_of_plaintext(broker, log_);
@@ -193,7 +434,11 @@ class AgentApp {
     judge_certificates(broker, *options);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     agent_ =
-        std::make_unique<Agent>(settings_.agent, clock_, *transport_, *store_, *runtime_, timers_, log_, true_random());
+        std::make_unique<Agent>(settings_.agent, clock_, *transport_, *store_, runtime(), timers_, log_, true_random());
+    open_streams();
+    streams_.emplace(settings_.agent.fleet, settings_.agent.node, clock_, *transport_, timers_, *device_streams_, log_);
+    dispatch_.emplace(*agent_, *streams_);
+    transport_->set_handler(&*dispatch_);
     if (const Status started = agent_->start(); !started.is_success()) {
       if (store_->has_failed()) return store_failed(started);
       return fail(kExitMachine, "cannot tell what runs here; exiting, restart the agent", started);
@@ -204,6 +449,8 @@ class AgentApp {
                 {"broker", broker.host + ":" + std::to_string(broker.port)},
                 {"state", settings_.state_directory},
                 {"slots", std::to_string(agent_->state().slots.size())}});
+    evictions_->look();
+    timers_.at(clock_.now() + kStartMs, [] { give_back_start_pages(); });
     connect_once_named();
     return kExitOk;
   }
@@ -230,6 +477,7 @@ class AgentApp {
     Status finished = agent_->finish_turn();
     if (finished.is_success() && certificate_ && certificate_->take_renewed()) finished = connect_again();
     if (!finished.is_success()) return finished;
+    streams_->end_turn();  // behind all that the handshake has to say
     if (certificate_ && transport_->is_up()) certificate_->note_accepted();
     service_.turn_ended();
     if (!transport_->is_up()) transport_->set_will(agent_->will());
@@ -254,6 +502,7 @@ class AgentApp {
   }
 
   AgentSettings settings_;
+  ResourceList total_;  // of the node, of which pods may have agent.capacity
   RealClock clock_;
   Timers timers_;
   SpdLog lines_;
@@ -264,7 +513,16 @@ class AgentApp {
   std::unique_ptr<SqliteStore> store_;
   std::optional<MarkFile> marks_;
   std::unique_ptr<ProcessRuntime> runtime_;
+  std::optional<StorageWatch> storage_;
+  std::optional<EvictionManager> evictions_;
   std::optional<OutputFiles> output_;
+  std::optional<SecretFiles> secrets_;
+  std::optional<SealedSecrets> sealed_secrets_;
+  std::optional<SecretFiles> object_files_;  // later ConfigMaps and Secrets of pods
+  std::optional<KeeperObjects> keeper_objects_;
+  std::unique_ptr<PullingRuntime> containers_;  // null: there are none
+  std::optional<ImageCollector> collector_;     // of its images
+  std::optional<ImageReport> image_report_;     // likewise
   KernelQuotas quotas_;
   PoolFiles pools_{quotas_, log_};
   std::optional<TimeFile> time_file_;    // with TLS
@@ -272,6 +530,14 @@ class AgentApp {
   std::optional<DeviceCertificate> certificate_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Agent> agent_;
+  std::optional<LogStreams> log_streams_;
+  std::optional<ExecStreams> exec_streams_;
+  std::optional<ForwardStreams> forward_streams_;
+  std::optional<LoadStreams> load_streams_;
+  std::optional<UsageStreams> usage_streams_;
+  std::optional<DeviceStreams> device_streams_;
+  std::optional<StreamServer> streams_;
+  std::optional<Dispatch> dispatch_;
   bool is_connecting_ = false;
   bool ending_ = false;
 };

@@ -14,9 +14,14 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
+#include "firmware-host/agent/containers/network_record.h"
+#include "firmware-host/agent/containers/oci_starter.h"
+#include "firmware-host/agent/containers/pod_cgroup.h"
 #include "firmware-host/agent/exit_collector.h"
+#include "firmware-host/agent/processes/sandboxed_starter.h"
 
 namespace berth {
 
@@ -46,10 +51,18 @@ void become_independent(unsigned first_fd) {
   }
 }
 
+std::unique_ptr<ContainerStarter> starter_for(const Workload& workload) {
+  if (workload.sandbox && workload.sandbox->of_processes) return std::make_unique<SandboxedStarter>(*workload.sandbox);
+  if (workload.sandbox) return std::make_unique<OciStarter>(*workload.sandbox);
+  return std::make_unique<ProcessStarter>(workload.tag);
+}
+
 // Closes kMarkedFd as soon as find_keepers() can find this process.
 [[noreturn]] void become_keeper(const KeeperPlan& plan) {
   close(kKeeperTagFd);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Of what it executes: the programs of an OCI runtime, and network plugins.
+  if (plan.workload.sandbox) setenv("BERTH_TAG", plan.workload.tag.c_str(), 1);
   const int tag = memfd_create((kKeeperName + (" " + plan.workload.owner)).c_str(), MFD_CLOEXEC);
   if (tag != kKeeperTagFd) _exit(kKeeperStopped);
   const std::string& text = plan.workload.tag;
@@ -59,12 +72,11 @@ void become_independent(unsigned first_fd) {
   close(kMarkedFd);
   sigset_t watched;
   sigemptyset(&watched);
-  for (const int signal : {SIGCHLD, kGoSignal, kStopSignal}) sigaddset(&watched, signal);
+  for (const int signal : {SIGCHLD, kGoSignal, kStopSignal, kObjectsSignal, kEvictSignal}) sigaddset(&watched, signal);
   const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
   if (signals < 0) _exit(kKeeperStopped);
   sigprocmask(SIG_SETMASK, &watched, nullptr);
-  ProcessStarter starter;
-  _exit(keep(plan, starter, signals));
+  _exit(keep(plan, *starter_for(plan.workload), signals));
 }
 
 std::optional<std::string> read_order() {
@@ -216,14 +228,23 @@ void SpareKeeper::end() {
   }
 }
 
-Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories) {
+Result<OpenProcess> fork_sweeper(const Remains& remains) {
   Result<OpenProcess> sweeper = fork_quietly();
   if (!sweeper || sweeper->process.pid != 0) return sweeper;
   become_independent(3);
-  for (const std::string& tag : tags) {
+  for (const std::string& tag : remains.tags) {
     kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + tag}); });
   }
-  for (const std::string& directory : directories) delete_tree(directory);
+  if (!remains.cgroup.empty()) {
+    const PodCgroup cgroup(remains.cgroup);
+    kill_until_none([&] { return cgroup.kill(); });
+    cgroup.remove();
+  }
+  for (const std::string& directory : remains.networks) remove_network_of(directory);
+  for (const std::string& directory : remains.directories) {
+    remove_network_of(directory);
+    delete_tree(directory);
+  }
   _exit(0);
 }
 

@@ -70,8 +70,16 @@ class SpareKeeper {
   int order_ = -1;    // a memfd, since a socket takes no order of any length at once
 };
 
-// Forks a child that kills every process with one of `tags` until none is left, then deletes `directories`, then exits
-// with 0. Keeps slow work off the loop.
-Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories);
+// What is to be removed of pods that have no keeper.
+struct Remains {
+  std::vector<std::string> tags;
+  std::string cgroup;                 // of the pod (containers/pod_cgroup.h); empty: none
+  std::vector<std::string> networks;  // directories whose recorded networks are removed, and nothing else of them
+  std::vector<std::string> directories;
+};
+
+// Forks a child that kills every process with one of the tags or in the control group until none is left, then removes
+// the networks that are recorded in the directories and deletes these, then exits with 0. Keeps slow work off the loop.
+Result<OpenProcess> fork_sweeper(const Remains& remains);
 
 }  // namespace berth

@@ -13,7 +13,7 @@ namespace {
 // The flags as given; empty: not given.
 struct Flags {
   std::string config, node, fleet, gateway, state_directory, broker, username, password_file, ca_file, cert_file,
-      key_file, log_level, log_format;
+      secret_directory, key_file, container_runtime, bwrap, log_level, log_format;
   std::vector<std::string> labels, taints, capacity, volumes;
 };
 
@@ -24,6 +24,7 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--gateway", flags.gateway, "accept requests of this gateway only (default: any of the fleet)")
       ->type_name("NAME");
   app.add_option("--state-dir", flags.state_directory, "directory of the store and the pods")->type_name("DIR");
+  app.add_option("--secret-dir", flags.secret_directory, "directory of Secrets, on a tmpfs")->type_name("DIR");
   app.add_option("--broker", flags.broker, "MQTT broker")->type_name("HOST[:PORT]");
   app.add_option("--username", flags.username, "account at the broker")->type_name("NAME");
   app.add_option("--password-file", flags.password_file, "file with the password")->type_name("FILE");
@@ -35,6 +36,11 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--capacity", flags.capacity, "capacity of the node; may be repeated")->type_name("RESOURCE=QUANTITY");
   app.add_option("--volume", flags.volumes, "directory offered as a local volume; may be repeated")
       ->type_name("NAME=PATH:CAPACITY[:CLASS]");
+  app.add_option("--container-runtime", flags.container_runtime,
+                 "what runs pods with images: auto, none, or a program such as crun or runc")
+      ->type_name("PROGRAM");
+  app.add_option("--bwrap", flags.bwrap, "what gives pods without images mounts of their own: auto, none, or a program")
+      ->type_name("PROGRAM");
   app.add_option("--log-level", flags.log_level, "debug, info, warn, error")->type_name("LEVEL");
   app.add_option("--log-format", flags.log_format, "text, json")->type_name("FORMAT");
   app.set_version_flag("--version", std::string("berth-agent ") + BERTH_VERSION);
@@ -74,6 +80,9 @@ Status apply(const Flags& flags, AgentSettings& settings) {
   set(settings.agent.fleet, flags.fleet);
   set(settings.agent.gateway, flags.gateway);
   set(settings.state_directory, flags.state_directory);
+  set(settings.containers.runtime, flags.container_runtime);
+  set(settings.containers.bwrap, flags.bwrap);
+  set(settings.secret_directory, flags.secret_directory);
   set(settings.broker.username, flags.username);
   set(settings.broker.password_file, flags.password_file);
   set(settings.broker.ca_file, flags.ca_file);

@@ -32,6 +32,7 @@ struct ContainerEntry {
   std::optional<Millis> start_at;  // in backoff until then
   RestartDelay delay;
   Millis started = 0;
+  bool has_begun = false;     // the run that goes on: its first process has
   bool was_started = false;   // as `started` of its status, in any run: what waits for a sidecar waits no more
   std::string why_killed;     // by a probe or for its postStart
   std::string reason_killed;  // of which the status has another reason than Error

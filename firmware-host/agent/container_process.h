@@ -1,8 +1,8 @@
-// ContainerProcess: one run of one container: its first process, which leads a group, with its output in a bounded log.
+// ContainerProcess: one run of one container, with its output in a bounded log.
 #pragma once
 
-#include <sys/types.h>
-
+#include <array>
+#include <memory>
 #include <string>
 
 #include "firmware-host/agent/container_log.h"
@@ -12,26 +12,29 @@ namespace berth {
 
 class ContainerProcess {
  public:
-  // `log`: the path of its output.
-  ContainerProcess(const StartedProcess& started, const std::string& log)
-      : pid_(started.pid), output_(started.output), log_(log) {}
+  // Its log is begun in the pod's directory. `clock` must outlive it.
+  ContainerProcess(StartedRun started, const std::string& directory, const std::string& container,
+                   const LogLimits& limits, const Clock& clock)
+      : run_(std::move(started.run)),
+        outputs_{started.output, started.errors},
+        log_(directory, container, limits, clock) {}
   ~ContainerProcess();
   ContainerProcess(const ContainerProcess&) = delete;
   ContainerProcess& operator=(const ContainerProcess&) = delete;
 
-  pid_t pid() const { return pid_; }
-  // Descriptor to poll for output; -1 once all writers have closed it.
-  int output() const { return output_; }
-  // Moves available output, at most kReadBytesMax, to the log.
+  ContainerRun& run() const { return *run_; }
+  // Descriptors to poll for its standard output and errors; -1 once all writers have closed it.
+  const std::array<int, 2>& outputs() const { return outputs_; }
+  // Moves available output, at most kReadBytesMax of each, to the log.
   void read_output();
-  // Sends it to the first process and its group.
-  void kill_group(int signal) const;
 
   static constexpr int kReadBytesMax = 64 * 1024;
 
  private:
-  pid_t pid_;
-  int output_;
+  void read_output(OutputStream stream);
+
+  std::unique_ptr<ContainerRun> run_;
+  std::array<int, 2> outputs_;  // by OutputStream
   ContainerLog log_;
 };
 

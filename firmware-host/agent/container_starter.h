@@ -1,40 +1,68 @@
-// ContainerStarter: how the first process of a container is started, and another one in a container that runs. All else
-// that a keeper does, it does with whatever its runtime has for this. ProcessStarter is the process runtime's.
+// ContainerStarter: how the containers of one pod are run. All else that a keeper does, it does with whatever its
+// runtime has for this. ProcessStarter is for plain processes.
 #pragma once
 
-#include <sys/types.h>
-
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
+#include "firmware-host/agent/container_run.h"
 #include "firmware-host/agent/workload.h"
 
 namespace berth {
 
-// A child of the keeper that leads a process group of its own and is killed when the keeper exits.
-struct StartedProcess {
-  pid_t pid = -1;
-  int output = -1;  // what it writes to its standard output and error; does not block; the caller closes it
+struct StartedRun {
+  std::unique_ptr<ContainerRun> run;
+  // What it writes to its standard output and error; they do not block; the caller closes them.
+  int output = -1;
+  int errors = -1;  // of exec() -1: both are in `output`
 };
 
 class ContainerStarter {
  public:
   virtual ~ContainerStarter() = default;
+  // Makes what all containers of the pod share, without waiting. True: it is there. False: not yet; the end of a child
+  // brings it further. An error says why it cannot be made now; the next call tries again.
+  virtual Result<bool> make_ready() { return true; }
+  // A child has been reaped that belongs to no run. False: it is none of the starter's either.
+  virtual bool take_exit(pid_t /*child*/, int /*wait_status*/) { return false; }
+  // Once ready: the pod's addresses, the first one being its main one; those of the machine for a pod in its network
+  // (pkg/kubelet/kubelet_pods.go convertToAPIPodStatus). Empty: unknown.
+  virtual std::vector<std::string> addresses() const { return {}; }
+
+  // The pod's ConfigMaps and Secrets are others now.
+  virtual void take_objects() {}
+
   // The error names the directory or program at fault.
-  virtual Result<StartedProcess> start(const ContainerPlan& plan) = 0;
-  // `container` is the first process of it. An error: the command could not be run, which says nothing of the
-  // container.
-  virtual Result<StartedProcess> exec(const ContainerPlan& plan, pid_t container,
-                                      const std::vector<std::string>& command) = 0;
+  virtual Result<StartedRun> start(const ContainerPlan& plan) = 0;
+  // In a container that runs. An error: the command could not be run, which says nothing of the container.
+  virtual Result<StartedRun> exec(const ContainerPlan& plan, const std::vector<std::string>& command) = 0;
+
+  // Once a run has ended: whether anything of it is left, which is killed. 0: nothing.
+  virtual Result<int> kill_rest(const ContainerPlan& plan) = 0;
+  // Kills what runs of the pod, but nothing that is under way to remove it. Returns how many processes it has found.
+  virtual Result<int> kill_pod() = 0;
+  // The same, of whatever an earlier keeper of the pod may have left, too.
+  virtual Result<int> kill_all() = 0;
+  // Once nothing of the pod runs any more: removes what make_ready() has made elsewhere than below the pod's directory.
+  // True: it is gone. False: the end of a child brings it further.
+  virtual bool remove() { return true; }
 };
 
 // Plain processes: a command in a container is one with its environment and in its directory.
 class ProcessStarter final : public ContainerStarter {
  public:
-  Result<StartedProcess> start(const ContainerPlan& plan) override;
-  Result<StartedProcess> exec(const ContainerPlan& plan, pid_t container,
-                              const std::vector<std::string>& command) override;
+  explicit ProcessStarter(std::string tag) : tag_("BERTH_TAG=" + std::move(tag)) {}
+
+  Result<StartedRun> start(const ContainerPlan& plan) override;
+  Result<StartedRun> exec(const ContainerPlan& plan, const std::vector<std::string>& command) override;
+  Result<int> kill_rest(const ContainerPlan& plan) override;
+  Result<int> kill_pod() override;
+  Result<int> kill_all() override;
+
+ private:
+  const std::string tag_;  // in the environment of every process of the pod
 };
 
 }  // namespace berth

@@ -19,12 +19,20 @@ bool has_exited(int pidfd) {
 }
 
 void ExitCollector::add(const OpenProcess& child) {
-  if (child.pidfd < 0) return;
   const pid_t pid = child.process.pid;
+  if (child.pidfd < 0) unwatched_.push_back(pid);
+  reap_unwatched();
+  if (child.pidfd < 0) return;
   children_[pid] = std::make_unique<FdWatch>(context_, child.pidfd, [this, pid, fd = child.pidfd] {
     collect_exit(fd);
+    reap_unwatched();
     children_.erase(pid);
   });
+}
+
+// Nobody else waits for them, so that their pids are not given again before.
+void ExitCollector::reap_unwatched() {
+  std::erase_if(unwatched_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
 }  // namespace berth

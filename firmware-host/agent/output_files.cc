@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "firmware-host/agent/container_log.h"
 #include "firmware-host/agent/pod_directory.h"
 
 namespace berth {
@@ -14,10 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_log(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.ends_with(".log") || name.ends_with(".log.1");
-}
+bool is_log(const fs::path& path) { return is_log_name(path.filename().string()); }
 
 std::uint64_t bytes_in(const std::string& directory) {
   std::uint64_t bytes = 0;

@@ -1,6 +1,6 @@
 // OutputFiles: core's OutputArchive in files:
 //
-//   <root>/<uid>@<epoch>/<container>.log[.1]    as the keeper wrote them (container_log.h): .1 is the older part
+//   <root>/<uid>@<epoch>/<container>[.previous].log[.1]    as the keeper wrote them (container_log.h)
 //
 // The files are moved, not copied: keeping output writes nothing but names. It is bounded by the number of pods and by
 // bytes, the lowest epochs going first: epochs of a node grow with time, and the clock of a device may not be set.
@@ -20,7 +20,7 @@ class OutputFiles final : public OutputArchive {
  public:
   struct Limits {
     std::size_t pods = 64;
-    std::uint64_t bytes = 16 * 1024 * 1024;  // a container writes at most 512 KiB
+    std::uint64_t bytes = 16 * 1024 * 1024;
   };
   // `pods`: the directory of the pods' directories (process_runtime.h). `log` must outlive it.
   OutputFiles(std::string root, std::string pods, Limits limits, Log& log);

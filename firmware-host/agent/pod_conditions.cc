@@ -84,6 +84,10 @@ void update_conditions(PodState& state, const std::vector<std::string>& readines
         [&](const ConditionReport& each) { return each.type == condition.type && each.holds == condition.holds; });
     condition.since = before == state.conditions.end() ? now : before->since;
   }
+  // Of a pod that is evicted; nothing takes that back.
+  for (ConditionReport& condition : state.conditions) {
+    if (condition.type == "DisruptionTarget") fresh.push_back(std::move(condition));
+  }
   state.conditions = std::move(fresh);
 }
 

@@ -1,40 +1,114 @@
 #include "firmware-host/agent/pod_planner.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "core/api/features.h"
-#include "core/json/json.h"
+#include "core/json/members.h"
+#include "firmware-host/agent/containers/sandbox_plan.h"
 #include "firmware-host/agent/pod_directory.h"
 #include "firmware-host/agent/pod_order.h"
+#include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/process_tree.h"
+#include "firmware-host/agent/processes/process_planner.h"
 
 namespace berth {
 
 namespace {
 
+constexpr const char* kContainerClass = "container";  // spec.runtimeClassName
+constexpr const char* kProcessClass = "process";
+
 // A pod that asks for less than root, or for limits, must not run without them.
-Status admit(const Json& pod, const std::string& node) {
+Status admit(const Json& pod, const std::vector<std::string>& features, const std::string& node) {
   std::string missing;
-  for (const Need& need : missing_of(needs_of(pod), process_features())) {
-    missing += (missing.empty() ? "" : ", ") + to_text(need);
-  }
+  for (const Need& need : missing_of(needs_of(pod), features)) missing += (missing.empty() ? "" : ", ") + to_text(need);
   if (missing.empty()) return Status::ok();
   return Status::error("node " + node + " does not support " + missing +
                        "; remove it, or place the pod on a node that does");
 }
 
+const std::vector<std::string>& features_of(PodRuntime runtime) {
+  switch (runtime) {
+    case PodRuntime::containers: return container_features();
+    case PodRuntime::sandboxed: return sandboxed_process_features();
+    case PodRuntime::bare: break;
+  }
+  return process_features();
+}
+
+// An absolute path is no image, but a program of this machine.
+bool names_image(const Json& spec) {
+  for (const char* key : {"initContainers", "containers"}) {
+    for (const Json& container : list_of(spec, key)) {
+      const std::string image = container.string_at("image");
+      if (!image.empty() && image.front() != '/') return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+void PodPlanner::set_containers(ContainerMachine machine, const PodSources& sources) {
+  machine_ = std::move(machine);
+  sources_ = &sources;
+}
+
+std::string PodPlanner::text_of(const Tag& tag) const { return tag_text(site_.fleet, site_.node, tag); }
 
 std::string PodPlanner::directory_of(const Tag& tag) const { return site_.root + "/" + directory_name(tag); }
 
+// A pod that has run stays what it was.
+Result<PodRuntime> PodPlanner::runtime_of(const Tag& tag, const Json& pod) const {
+  const std::string directory = directory_of(tag);
+  const Json& spec = member(pod, "spec");
+  const std::string asked = spec.string_at("runtimeClassName");
+  const bool is_contained =
+      machine_.has_value() && asked != kProcessClass && (asked == kContainerClass || names_image(spec));
+  PodRuntime runtime = is_contained ? PodRuntime::containers : processes_ ? PodRuntime::sandboxed : PodRuntime::bare;
+  const auto has_file = [&](const std::string& name) { return access((directory + name).c_str(), F_OK) == 0; };
+  if (has_file(kSandboxDirectory)) {
+    runtime = PodRuntime::containers;
+  } else if (has_file(kProcessSandboxDirectory)) {
+    runtime = PodRuntime::sandboxed;
+  } else if (has_file(std::string("/") + PodState::kFile)) {
+    runtime = PodRuntime::bare;
+  }
+  if (runtime == PodRuntime::containers && !machine_) {
+    return Status::pending("node " + site_.node + " runs no containers any more: see containers.runtime and its log");
+  }
+  if (runtime == PodRuntime::sandboxed && !processes_) {
+    return Status::pending("node " + site_.node +
+                           " runs no processes in a sandbox any more: see containers.bwrap and " + "its log");
+  }
+  return runtime;
+}
+
 Result<Workload> PodPlanner::plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
                                   bool is_new) const {
+  return plan(tag, pod, volumes, is_new, false);
+}
+
+Result<Workload> PodPlanner::plan_run(const Tag& tag, const std::string& pod,
+                                      const std::vector<BoundVolume>& volumes) const {
+  return plan(tag, pod, volumes, false, true);
+}
+
+Result<Workload> PodPlanner::plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
+                                  bool is_new, bool is_to_run) const {
   if (!is_plain(tag.uid)) {
     return Status::error("metadata.uid: must consist of letters, digits, '-', '.' and '_', got '" + tag.uid + "'");
   }
   const Result<Json> json = Json::parse(pod);
   if (!json) return Status::error("pod: " + json.error().message());
-  if (Status admitted = is_new ? admit(*json, site_.node) : Status::ok(); !admitted.is_success()) return admitted;
+  const Result<PodRuntime> runtime = runtime_of(tag, *json);
+  if (!runtime) return runtime.error();
+  if (Status admitted = is_new ? admit(*json, features_of(*runtime), site_.node) : Status::ok();
+      !admitted.is_success()) {
+    return admitted;
+  }
   const char* path = std::getenv("PATH");
   const char* home = std::getenv("HOME");
   Site site;
@@ -44,7 +118,15 @@ Result<Workload> PodPlanner::plan(const Tag& tag, const std::string& pod, const 
   site.pod_directory = directory_of(tag);
   site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   site.home = home != nullptr ? home : "/";
-  return plan_workload(*json, tag, volumes, site);
+  if (*runtime == PodRuntime::bare) return plan_workload(*json, tag, volumes, site);
+  const KeeperObjects* objects = is_to_run ? objects_ : nullptr;
+  Result<Workload> workload =
+      *runtime == PodRuntime::sandboxed
+          ? plan_sandboxed_workload(*json, tag, volumes, site, *processes_, objects)
+          : plan_container_workload(*json, tag, volumes, site, *machine_, is_to_run ? sources_ : nullptr, objects);
+  // It was admitted: what this machine lacks now, a network say, it may have again.
+  if (!workload && is_to_run) return Status::pending(workload.error().message());
+  return workload;
 }
 
 KeeperPlan PodPlanner::first_keeper(const Tag& tag, Workload workload) const {
@@ -52,6 +134,7 @@ KeeperPlan PodPlanner::first_keeper(const Tag& tag, Workload workload) const {
   made.workload = std::move(workload);
   made.directory = directory_of(tag);
   made.backoff = backoff_;
+  made.logs = logs_;
   made.demands = demands_;
   made.is_first = true;
   return made;

@@ -2,6 +2,7 @@
 // process that becomes a keeper (children.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,8 +10,12 @@
 
 #include "core/agent/runtime.h"
 #include "core/handshake/messages.h"
+#include "core/json/json.h"
 #include "core/status.h"
+#include "firmware-host/agent/containers/container_machine.h"
+#include "firmware-host/agent/containers/container_planner.h"
 #include "firmware-host/agent/keeper.h"
+#include "firmware-host/agent/processes/process_machine.h"
 #include "firmware-host/agent/workload.h"
 
 namespace berth {
@@ -22,24 +27,53 @@ struct PodSite {
   std::string root;  // absolute; the directories of pods are in it
 };
 
+// What runs the containers of a pod.
+enum class PodRuntime : std::uint8_t {
+  bare,       // processes of the machine as they are (workload.h)
+  sandboxed,  // processes of the machine with control groups, users and mounts of their own (processes/)
+  containers  // an OCI runtime (containers/)
+};
+
 class PodPlanner {
  public:
-  PodPlanner(PodSite site, CrashBackoff backoff, VolumeDemands demands)
-      : site_(std::move(site)), backoff_(backoff), demands_(std::move(demands)) {}
+  PodPlanner(PodSite site, CrashBackoff backoff, LogLimits logs, VolumeDemands demands)
+      : site_(std::move(site)), backoff_(backoff), logs_(logs), demands_(std::move(demands)) {}
+
+  // Until then processes are bare.
+  void set_processes(ProcessMachine machine) { processes_ = std::move(machine); }
+  // Until then all pods are processes. `sources` outlives it.
+  void set_containers(ContainerMachine machine, const PodSources& sources);
+  // Brings ConfigMaps and Secrets to keepers, which have none without it; it outlives this.
+  void set_objects(KeeperObjects& objects) { objects_ = &objects; }
+  KeeperObjects* objects() const { return objects_; }
+  // As in the tags of its processes.
+  std::string text_of(const Tag& tag) const;
 
   std::string directory_of(const Tag& tag) const;
-  // is_new: it is refused if this runtime cannot do all that it asks for. Every error names the field and the fix.
+  // Pending: this machine cannot run it any more as it was run.
+  Result<PodRuntime> runtime_of(const Tag& tag, const Json& pod) const;
+  // What does not depend on images. is_new: it is refused if its runtime cannot do all that it asks for. Every error
+  // names the field and the fix.
   Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes,
                         bool is_new = false) const;
+  // All that a keeper needs. Pending: an image is not there.
+  Result<Workload> plan_run(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
   // Of a pod that never had a keeper.
   KeeperPlan first_keeper(const Tag& tag, Workload workload) const;
   // The same from a text of PodOrder; none: it is no such text, or the pod cannot be planned.
   std::optional<KeeperPlan> first_keeper(const std::string& order) const;
 
  private:
+  Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes, bool is_new,
+                        bool is_to_run) const;
   PodSite site_;
   CrashBackoff backoff_;
+  LogLimits logs_;
   VolumeDemands demands_;
+  std::optional<ContainerMachine> machine_;
+  std::optional<ProcessMachine> processes_;
+  const PodSources* sources_ = nullptr;
+  KeeperObjects* objects_ = nullptr;
 };
 
 }  // namespace berth

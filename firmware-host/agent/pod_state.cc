@@ -11,13 +11,14 @@
 #include <functional>
 #include <utility>
 
+#include "core/json/members.h"
 #include "firmware-host/agent/pod_conditions.h"
 
 namespace berth {
 
 namespace {
 
-using Kind = ContainerState::Kind;
+using ContainerKind = ContainerState::Kind;
 
 void set_unless_empty(Json& object, std::string_view key, const std::string& value) {
   if (!value.empty()) object.set(key, value);
@@ -25,20 +26,20 @@ void set_unless_empty(Json& object, std::string_view key, const std::string& val
 
 Json state_json(const ContainerState& state) {
   Json detail = Json::object();
-  if (state.kind == Kind::terminated) {
+  if (state.kind == ContainerKind::terminated) {
     detail.set("exitCode", state.exit_code);
     if (state.signal != 0) detail.set("signal", state.signal);
   }
-  if (state.kind != Kind::running) {
+  if (state.kind != ContainerKind::running) {
     set_unless_empty(detail, "reason", state.reason);
     set_unless_empty(detail, "message", state.message);
   }
-  if (state.kind != Kind::waiting) set_unless_empty(detail, "startedAt", state.started_at);
-  if (state.kind == Kind::terminated) set_unless_empty(detail, "finishedAt", state.finished_at);
+  if (state.kind != ContainerKind::waiting) set_unless_empty(detail, "startedAt", state.started_at);
+  if (state.kind == ContainerKind::terminated) set_unless_empty(detail, "finishedAt", state.finished_at);
   Json json = Json::object();
-  json.set(state.kind == Kind::waiting   ? "waiting"
-           : state.kind == Kind::running ? "running"
-                                         : "terminated",
+  json.set(state.kind == ContainerKind::waiting   ? "waiting"
+           : state.kind == ContainerKind::running ? "running"
+                                                  : "terminated",
            std::move(detail));
   return json;
 }
@@ -47,13 +48,14 @@ Json reports_json(const std::vector<ContainerReport>& reports) {
   Json list = Json::array();
   for (const ContainerReport& report : reports) {
     Json json = Json::object();
-    json.set("name", report.name).set("image", report.image).set("imageID", "");
+    json.set("name", report.name).set("image", report.image).set("imageID", report.image_id);
     json.set("restartCount", report.restarts);
-    const bool runs = report.state.kind == Kind::running;
-    const bool initialized = report.is_init && report.state.kind == Kind::terminated && report.state.exit_code == 0;
+    const bool runs = report.state.kind == ContainerKind::running;
+    const bool initialized =
+        report.is_init && report.state.kind == ContainerKind::terminated && report.state.exit_code == 0;
     json.set("ready", (runs && report.ready) || initialized).set("started", runs && report.started);
     json.set("state", state_json(report.state));
-    json.set("lastState", report.last.kind == Kind::terminated ? state_json(report.last) : Json::object());
+    json.set("lastState", report.last.kind == ContainerKind::terminated ? state_json(report.last) : Json::object());
     list.push_back(std::move(json));
   }
   return list;
@@ -88,9 +90,15 @@ Json status_json(const PodState& state) {
   set_unless_empty(status, "reason", state.reason);
   set_unless_empty(status, "message", state.message);
   set_unless_empty(status, "startTime", state.started_at);
+  if (!state.addresses.empty()) {
+    Json addresses = Json::array();
+    for (const std::string& address : state.addresses) addresses.push_back(Json::object().set("ip", address));
+    status.set("podIP", state.addresses.front()).set("podIPs", std::move(addresses));
+  }
   if (!state.init_containers.empty()) status.set("initContainerStatuses", reports_json(state.init_containers));
   status.set("containerStatuses", reports_json(state.containers));
   if (!state.conditions.empty()) status.set("conditions", conditions_json(state.conditions));
+  if (!state.events.empty()) status.set("events", events_json(state.events));
   return status;
 }
 
@@ -107,8 +115,9 @@ bool is_true(const Json& object, std::string_view key) {
 ContainerState read_state(const Json* json) {
   ContainerState state;
   if (json == nullptr) return state;
-  for (const auto& [key, kind] : {std::pair{"waiting", Kind::waiting}, std::pair{"running", Kind::running},
-                                  std::pair{"terminated", Kind::terminated}}) {
+  for (const auto& [key, kind] :
+       {std::pair{"waiting", ContainerKind::waiting}, std::pair{"running", ContainerKind::running},
+        std::pair{"terminated", ContainerKind::terminated}}) {
     const Json* detail = json->find(key);
     if (detail == nullptr) continue;
     state.kind = kind;
@@ -130,6 +139,7 @@ std::vector<ContainerReport> read_reports(const Json* list, bool is_init) {
     report.name = json.string_at("name");
     report.is_init = is_init;
     report.image = json.string_at("image");
+    report.image_id = json.string_at("imageID");
     report.restarts = int_of(json, "restartCount");
     report.started = is_true(json, "started");
     report.ready = is_true(json, "ready");
@@ -172,6 +182,7 @@ std::string status_text(PodState state) {
       for (ContainerReport& report : *reports) part(report);
     }
     for (ConditionReport& condition : state.conditions) condition.message.clear();  // names of many containers
+    state.events.clear();
     text = status_json(state).dump();
   };
   leave_out([](ContainerReport& report) { report.state.message = report.last.message = {}; });
@@ -183,13 +194,19 @@ std::string status_text(PodState state) {
 void note_lost_runs(PodState& state) {
   for (auto* reports : {&state.init_containers, &state.containers}) {
     for (ContainerReport& report : *reports) {
-      if (report.state.kind != Kind::running) continue;
-      report.state.kind = Kind::terminated;
+      if (report.state.kind != ContainerKind::running) continue;
+      report.state.kind = ContainerKind::terminated;
       report.state.exit_code = 137;  // as the kubelet sets it if the real one is unknown
       report.state.reason = "ContainerStatusUnknown";
       report.state.message = "the container could not be located when the pod was started again";
     }
   }
+}
+
+void go_on_from(const ContainerReport& earlier, ContainerReport& report) {
+  const bool had_run = earlier.state.kind == ContainerKind::terminated;
+  report.restarts = earlier.restarts + (had_run ? 1 : 0);
+  report.last = had_run ? earlier.state : earlier.last;
 }
 
 std::string not_started_text(const std::string& directory, const std::string& why, bool is_over) {
@@ -227,6 +244,8 @@ Result<PodState> parse_pod_state(std::string_view text) {
   state.init_containers = read_reports(status->find("initContainerStatuses"), true);
   state.containers = read_reports(status->find("containerStatuses"), false);
   state.conditions = read_conditions(status->find("conditions"));
+  state.events = read_events(member(*status, "events"));
+  for (const Json& address : list_of(*status, "podIPs")) state.addresses.push_back(address.string_at("ip"));
   return state;
 }
 

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/json/json.h"
 #include "firmware-host/agent/active_deadline.h"
+#include "firmware-host/agent/recent_events.h"
 
 namespace berth {
 
@@ -27,6 +28,7 @@ struct ContainerState {
 struct ContainerReport {
   std::string name;
   std::string image;
+  std::string image_id;  // what the image's name was resolved to; empty: it is none
   int restarts = 0;
   ContainerState state;
   ContainerState last;   // the previous run; reported if terminated
@@ -60,6 +62,8 @@ struct PodState {
   std::vector<ContainerReport> init_containers;
   std::vector<ContainerReport> containers;
   std::vector<ConditionReport> conditions;
+  std::vector<std::string> addresses;  // podIPs; empty: unknown
+  std::vector<PodEvent> events;        // the newest
 };
 
 // {"handle":...,"finished":...,"boot":...,"activeSince":...,"status":{podStatus}}
@@ -70,6 +74,9 @@ Result<PodState> parse_pod_state(std::string_view text);
 std::string status_text(PodState state);
 // The pod's state before its keeper died: what a container does then is not known, only that it does not run any more.
 void note_lost_runs(PodState& state);
+
+// The run that an earlier keeper began counts, and is the previous one. A container that waited had none.
+void go_on_from(const ContainerReport& earlier, ContainerReport& report);
 
 // The status of a pod that cannot be started, for this reason; `is_over`: for good. What is known of its earlier runs
 // stays: they are counted, and none of them runs any more.

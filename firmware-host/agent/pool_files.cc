@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "firmware-host/agent/descriptor.h"
 #include "firmware-host/agent/mount_table.h"
 #include "firmware-host/agent/volume_limits.h"
 
@@ -21,21 +22,6 @@ namespace {
 constexpr mode_t kMode = 0700;
 // Each level is an open descriptor: what lies deeper is moved up, and removed from there.
 constexpr int kDeepest = 32;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  explicit operator bool() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { closedir(directory); }

@@ -54,8 +54,7 @@ class Check {
 struct CheckSite {
   ContainerStarter& starter;
   const ContainerPlan& container;
-  pid_t process;  // the container's first
-  bool is_hook;   // any answer to an httpGet is a success of a hook (pkg/kubelet/lifecycle/handlers.go)
+  bool is_hook;  // any answer to an httpGet is a success of a hook (pkg/kubelet/lifecycle/handlers.go)
 };
 
 // Not for a sleep. It may have ended already.

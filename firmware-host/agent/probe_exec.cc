@@ -6,25 +6,25 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
+#include <utility>
 
 #include "core/framework/waiting_pods.h"
 
 namespace berth {
 
 ExecCheck::ExecCheck(const HandlerPlan& handler, const CheckSite& site) : handler_(handler) {
-  const Result<StartedProcess> started = site.starter.exec(site.container, site.process, handler.command);
+  Result<StartedRun> started = site.starter.exec(site.container, handler.command);
   if (started) {
-    pid_ = started->pid;
+    run_ = std::move(started->run);
     watch(started->output, POLLIN);
   } else {
     end(ProbeResult::unknown, started.error().message());
   }
 }
 
-// Its group: what it has started waits for nobody then.
+// What it has started waits for nobody then.
 ExecCheck::~ExecCheck() {
-  if (pid_ > 0) kill(-pid_, SIGKILL);
+  if (run_) run_->kill();
 }
 
 void ExecCheck::on_ready() {
@@ -36,8 +36,9 @@ void ExecCheck::on_ready() {
 }
 
 bool ExecCheck::on_exit(pid_t pid, int wait_status) {
-  if (pid != pid_) return false;
-  pid_ = -1;
+  if (!run_ || !run_->take_exit(pid, wait_status)) return false;
+  if (!run_->has_ended()) return true;
+  run_.reset();
   for (std::size_t before = output_.size() + 1; fd() >= 0 && output_.size() != before;) {
     before = output_.size();
     on_ready();

@@ -1,6 +1,7 @@
 // ExecCheck: a command in the container. Exit code 0 is success (pkg/probe/exec/exec.go).
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "firmware-host/agent/probe_check.h"
@@ -21,7 +22,7 @@ class ExecCheck final : public Check {
 
  private:
   const HandlerPlan& handler_;
-  pid_t pid_ = -1;
+  std::unique_ptr<ContainerRun> run_;  // null: it has ended, or could not be run
   std::string output_;
 };
 

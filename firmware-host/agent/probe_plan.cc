@@ -7,6 +7,7 @@
 
 #include "core/api/features.h"
 #include "core/json/members.h"
+#include "firmware-host/agent/volumes/expansion.h"
 #include "firmware-host/agent/workload.h"
 
 namespace berth {
@@ -15,13 +16,13 @@ namespace {
 
 constexpr Millis kLongestMs = Millis{86'400} * 1000 * 365;  // far beyond any use; keeps sums of times in range
 
-struct KindName {
+struct ProbeName {
   ProbeKind kind;
   const char* member;
 };
-constexpr std::array<KindName, 3> kProbes{{{ProbeKind::startup, "startupProbe"},
-                                           {ProbeKind::readiness, "readinessProbe"},
-                                           {ProbeKind::liveness, "livenessProbe"}}};
+constexpr std::array<ProbeName, 3> kProbes{{{ProbeKind::startup, "startupProbe"},
+                                            {ProbeKind::readiness, "readinessProbe"},
+                                            {ProbeKind::liveness, "livenessProbe"}}};
 
 // Zero is as good as absent (pkg/apis/core/v1/defaults.go, SetDefaults_Probe).
 std::int64_t number_of(const Json& object, const char* key, std::int64_t otherwise) {
@@ -144,7 +145,7 @@ bool has_handler(const Json& handler, std::initializer_list<std::string_view> ki
 
 Result<std::map<ProbeKind, ProbePlan>> plan_probes(const HandlerSource& source, const std::string& path) {
   std::map<ProbeKind, ProbePlan> plans;
-  for (const KindName& each : kProbes) {
+  for (const ProbeName& each : kProbes) {
     const Json& probe = member(source.container, each.member);
     if (!probe.is_object() || probe.as_object().empty()) continue;
     const std::string at = path + "." + each.member;

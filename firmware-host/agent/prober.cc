@@ -33,7 +33,10 @@ void Prober::advance(Millis now) {
         continue;
       }
       schedule_.note(run->first, outcome->result);
-      if (outcome->result != ProbeResult::success) failures_[run->first] = outcome->why.substr(0, kReasonBytesMax);
+      if (outcome->result != ProbeResult::success) {
+        failures_[run->first] = outcome->why.substr(0, kReasonBytesMax);
+        told_.push_back(failure_of(run->first));
+      }
       run = runs_.erase(run);
       is_news = true;
     }
@@ -67,11 +70,19 @@ void Prober::add_checks(std::vector<Check*>& checks) const {
   for (const auto& [kind, run] : runs_) checks.push_back(run.check.get());
 }
 
+std::string Prober::failure_of(ProbeKind kind) const {
+  const auto said = failures_.find(kind);
+  return std::string(title_of(kind)) + " probe failed: " + (said == failures_.end() ? "" : said->second);
+}
+
+std::string killing_text(const std::string& container, ProbeKind failed, bool again) {
+  return "Container " + container + " failed " + (failed == ProbeKind::startup ? "startup" : "liveness") + " probe" +
+         (again ? ", will be restarted" : "");
+}
+
 std::string Prober::why_failed() const {
   const std::optional<ProbeKind> failed = schedule_.failed();
-  if (!failed) return {};
-  const auto said = failures_.find(*failed);
-  return std::string(title_of(*failed)) + " probe failed: " + (said == failures_.end() ? "" : said->second);
+  return failed ? failure_of(*failed) : std::string();
 }
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "firmware-host/agent/probe_check.h"
@@ -26,6 +27,8 @@ class Prober {
   // When advance() has something to do though no check is ready; none: never.
   std::optional<Millis> wake() const;
   void add_checks(std::vector<Check*>& checks) const;
+  // Of each check that has not succeeded since the last call: "Readiness probe failed: ...".
+  std::vector<std::string> take_failures() { return std::exchange(told_, {}); }
   // "Liveness probe failed: ...", of the probe for which the container is to be killed.
   std::string why_failed() const;
 
@@ -35,6 +38,7 @@ class Prober {
     Millis deadline = 0;
   };
   void begin(ProbeKind kind, Millis now);
+  std::string failure_of(ProbeKind kind) const;
   // The result of a check that has ended or must end now.
   std::optional<CheckOutcome> outcome_of(ProbeKind kind, const Run& run, Millis now) const;
 
@@ -42,6 +46,10 @@ class Prober {
   ProbeSchedule schedule_;
   std::map<ProbeKind, Run> runs_;
   std::map<ProbeKind, std::string> failures_;  // what the last result that was none of success said
+  std::vector<std::string> told_;              // to be taken
 };
+
+// "Container c failed liveness probe, will be restarted"; `again`: it will.
+std::string killing_text(const std::string& container, ProbeKind failed, bool again);
 
 }  // namespace berth

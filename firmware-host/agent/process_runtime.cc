@@ -1,7 +1,6 @@
 #include "firmware-host/agent/process_runtime_pod.h"
 
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +16,12 @@
 
 #include "core/api/pod.h"
 #include "firmware-host/agent/bound_volumes.h"
+#include "firmware-host/agent/containers/pod_cgroup.h"
+#include "firmware-host/agent/containers/sandbox_plan.h"
 #include "firmware-host/agent/pod_order.h"
+#include "firmware-host/agent/pod_settings.h"
+#include "firmware-host/agent/process_runtime_evict.h"
+#include "firmware-host/agent/volumes/node_path.h"
 
 namespace berth {
 
@@ -29,35 +33,6 @@ constexpr std::string_view kStartDelayed = "cannot start a pod now, trying again
 std::string_view without_node(std::string_view text) {
   for (int level = 0; level < 2; ++level) text.remove_prefix(std::min(text.find('/'), text.size() - 1) + 1);
   return text;
-}
-
-struct PathType {
-  std::string_view type;  // of a hostPath
-  std::string_view what;
-  mode_t mode;
-};
-constexpr std::array<PathType, 6> kPathTypes{{{"Directory", "directory", S_IFDIR},
-                                              {"File", "file", S_IFREG},
-                                              {"FileOrCreate", "file", S_IFREG},
-                                              {"Socket", "socket", S_IFSOCK},
-                                              {"CharDevice", "character device", S_IFCHR},
-                                              {"BlockDevice", "block device", S_IFBLK}}};
-
-// As the kubelet checks a hostPath (pkg/volume/hostpath, checkTypeInternal). But what has no type must be there too,
-// and files are not made: an empty one in place of one that is missing would hide that.
-Status find_node_path(const NodePath& wanted, const std::string& node) {
-  const auto type = std::find_if(kPathTypes.begin(), kPathTypes.end(),
-                                 [&](const PathType& each) { return each.type == wanted.type; });
-  const bool is_any = type == kPathTypes.end();
-  const std::string what = std::string(is_any ? "path" : type->what) + " " + wanted.path;
-  struct stat found{};
-  if (stat(wanted.path.c_str(), &found) == 0) {
-    if (is_any || (found.st_mode & S_IFMT) == type->mode) return Status::ok();
-    return Status::error(wanted.path + " on node " + node + " is no " + std::string(type->what) +
-                         ", which hostPath.type demands");
-  }
-  if (errno != ENOENT && errno != ENOTDIR) return Status::pending(what + ": " + std::strerror(errno));
-  return Status::error(what + " does not exist on node " + node + ": create it");
 }
 
 Status find_existing(const Workload& workload, const std::string& node) {
@@ -85,8 +60,14 @@ Status make_room(const Workload& workload, const std::string& directory, const s
   return Status::ok();
 }
 
-Status make_ready(const Workload& workload, const std::string& directory, const std::string& node) {
+// The directory that tells it has a sandbox, too: see runtime_of() of PodPlanner.
+Status make_room_of_its_own(const Workload& workload, const std::string& directory, const std::string& node) {
   if (Status made = make_room(workload, directory, node); !made.is_success()) return made;
+  return workload.sandbox ? make_directory(directory + directory_in_pod(*workload.sandbox)) : Status::ok();
+}
+
+Status make_ready(const Workload& workload, const std::string& directory, const std::string& node) {
+  if (Status made = make_room_of_its_own(workload, directory, node); !made.is_success()) return made;
   for (const std::string& path : workload.directories) {
     if (Status made = make_directory(path); !made.is_success()) return made;
   }
@@ -109,7 +90,9 @@ ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& co
                                Timers& timers, Log& log)
     : config_(std::move(config)),
       demands_{config_.node, config_.mount_points},
-      planner_({config_.fleet, config_.node, config_.root}, config_.backoff, demands_),
+      planner_({config_.fleet, config_.node, config_.root}, config_.backoff, config_.logs, demands_),
+      evictions_(std::make_unique<Evictions>(*this, context)),
+      trash_(config_.root),
       context_(context),
       clock_(clock),
       timers_(timers),
@@ -125,19 +108,12 @@ ProcessRuntime::~ProcessRuntime() {
 Status ProcessRuntime::open() {
   if (!config_.root.starts_with('/'))
     return Status::error("runtime directory '" + config_.root + "': must be absolute");
-  std::error_code error;
-  std::filesystem::create_directories(config_.root + kTrashDirectory, error);
-  if (error) return Status::error("runtime directory " + config_.root + ": " + error.message());
+  const Result<std::vector<std::string>> leftovers = trash_.open();
+  if (!leftovers) return leftovers.error();
   const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (fd < 0) return Status::error(std::string("inotify: ") + std::strerror(errno));
   inotify_ = std::make_unique<FdWatch>(context_, fd, [this] { read_changes(); });
-  std::vector<std::string> leftovers;
-  for (std::filesystem::directory_iterator at(config_.root + kTrashDirectory, error), end; !error && at != end;
-       at.increment(error)) {
-    leftovers.push_back(at->path().string());
-  }
-  if (error) return Status::error("runtime directory " + config_.root + kTrashDirectory + ": " + error.message());
-  if (!leftovers.empty()) remove_unattended({}, leftovers);
+  if (!leftovers->empty()) remove_unattended({{}, {}, {}, *leftovers}, ending_);
   fork_spare_later();
   return Status::ok();
 }
@@ -188,6 +164,9 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
       if (!tagged.tag.starts_with(prefix)) other_texts_[*tag].insert(tagged.tag);
     }
   }
+  for (const std::string& name : PodCgroup::names_below(cgroup_of_node(config_.fleet, config_.node))) {
+    if (const auto tag = tag_of_directory(name)) tags.insert(*tag);
+  }
   inherited_ = tags;
   timers_.cancel(stragglers_timer_);
   stragglers_timer_ = timers_.at(clock_.now() + config_.stragglers_after_ms, [this] { kill_stragglers(); });
@@ -226,13 +205,17 @@ Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& 
 void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
   Result<Workload> workload = planner_.plan(tag, pod, volumes, true);
+  if (const Status gate = evictions_->admit(pod); workload && !gate.is_success()) workload = gate;
   Status prepared = workload ? find_volumes(workload->volumes, demands_) : workload.error();
-  if (prepared.is_success()) prepared = make_room(*workload, entry.directory, config_.node);
+  if (prepared.is_success()) prepared = make_room_of_its_own(*workload, entry.directory, config_.node);
   if (prepared.is_success()) {
     entry.manifest = pod;
     entry.volumes = volumes;
-    entry.planned = std::move(*workload);
-    later(entry, 0, &ProcessRuntime::fork_ahead);
+    // Its images come when it is to be started.
+    if (!workload->sandbox) {
+      entry.planned = std::move(*workload);
+      later(entry, 0, &ProcessRuntime::fork_ahead);
+    }
   } else {
     undo(tag);
   }
@@ -263,6 +246,7 @@ Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolu
   // Whatever the tag is: only the environment depends on it.
   const Result<Workload> workload = planner_.plan({"unplaced", {}}, pod, volumes, true);
   if (!workload) return workload.error();
+  if (Status gate = evictions_->admit(pod); !gate.is_success()) return gate;
   if (Status found = find_volumes(workload->volumes, demands_, false); !found.is_success()) return found;
   return find_existing(*workload, config_.node);
 }
@@ -272,6 +256,7 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   Pod& entry = pod_of(tag);
   if (entry.stopping) return Status::error("the workload is being stopped");
   timers_.cancel(entry.timer);
+  if (planner_.objects() != nullptr && is_plain(tag.uid)) planner_.objects()->began(tag, pod);
   entry.planned.reset();
   entry.manifest = pod;
   entry.volumes = volumes;
@@ -287,28 +272,39 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   return std::string();
 }
 
+void ProcessRuntime::set_objects(const PodObjects* objects) {
+  if (planner_.objects() != nullptr) planner_.objects()->set_source(objects);
+}
+
+void ProcessRuntime::objects_changed(const Tag& tag) {
+  if (planner_.objects() != nullptr) planner_.objects()->changed(tag, planner_.text_of(tag));
+}
+
 // An error that is pending: whether the workload is alive cannot be told now, or it cannot be started now.
 Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
   pod.had_no_keeper = pod.never_had_keeper(inherited_);
   const Result<bool> watched = pod.had_no_keeper ? false : watch_running_keeper(pod);
   if (!watched) return Status::pending(watched.error().message());
   if (*watched) {
+    if (Status resumed = evictions_->resume(pod); !resumed.is_success()) return Status::pending(resumed.message());
     watch_directory(pod);
     later(pod, 0, &ProcessRuntime::report);
     return to_text(pod.keeper);
   }
   const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
   if (!state) return Status::pending(state.error().message());
-  if (*state) {
-    const Result<Workload> workload = planner_.plan(pod.tag, pod.manifest, pod.volumes);
-    if (!(*state)->finished && workload && workload->restart_policy == RestartPolicy::never) {
-      sweep(pod.tag);  // then write_lost()
-      return (*state)->handle;
-    }
-    if ((*state)->finished) {
-      later(pod, 0, &ProcessRuntime::report);
-      return (*state)->handle;
-    }
+  const std::string handle = *state ? (*state)->handle : std::string();
+  if (*state && (*state)->finished) {
+    later(pod, 0, &ProcessRuntime::report);
+    return handle;
+  }
+  if (!pod.had_no_keeper) {
+    if (Status resumed = evictions_->resume(pod); !resumed.is_success()) return Status::pending(resumed.message());
+    if (pod.evicted) return handle;
+  }
+  if (*state && restart_policy_of(pod.manifest) == RestartPolicy::never) {
+    sweep(pod.tag);  // then write_lost()
+    return handle;
   }
   if (Status forked = fork_held(pod); !forked.is_success()) return forked;
   return to_text(pod.keeper);
@@ -331,7 +327,7 @@ void ProcessRuntime::start_again(const Tag& tag) {
 Status ProcessRuntime::fork_held(Pod& pod) {
   std::optional<Workload> workload = std::exchange(pod.planned, std::nullopt);
   if (!workload) {
-    Result<Workload> planned = planner_.plan(pod.tag, pod.manifest, pod.volumes);
+    Result<Workload> planned = planner_.plan_run(pod.tag, pod.manifest, pod.volumes);
     if (!planned) return planned.error();
     // A disk may be mounted later: a pod that is to start waits for it.
     if (Status found = find_volumes(planned->volumes, demands_); !found.is_success())
@@ -344,7 +340,8 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   watch_directory(pod);
   const bool is_first = std::exchange(pod.had_no_keeper, false);
   std::optional<HeldKeeper> keeper;
-  if (is_first && !*before) keeper = spare_.take(PodOrder{pod.tag, pod.manifest, pod.volumes}.text());
+  if (is_first && !*before && !workload->sandbox)
+    keeper = spare_.take(PodOrder{pod.tag, pod.manifest, pod.volumes}.text());
   if (!keeper) {
     KeeperPlan ordered = planner_.first_keeper(pod.tag, std::move(*workload));
     ordered.is_first = is_first;
@@ -421,6 +418,7 @@ void ProcessRuntime::report(const Tag& tag) {
   if (text == pod.reported && (*state)->finished == pod.reported_finished) return;
   pod.reported = text;
   pod.reported_finished = (*state)->finished;
+  if (pod.evicted && pod.reported_finished) evictions_->remove_files(pod.directory);
   if (handler_ != nullptr) handler_->on_status(tag, text, (*state)->finished);
 }
 

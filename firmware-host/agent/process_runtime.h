@@ -3,7 +3,7 @@
 //
 //   <root>/<uid>@<epoch>/       the pod's directory
 //     state.json                written by the keeper (pod_state.h); watched here by inotify
-//     <container>.log[.1]       output, bounded (container_log.h)
+//     <container>.log[.1]       output, bounded, and that of the run before (container_log.h)
 //     scratch/                  working directory of containers without workingDir
 //     volumes/<name>/           emptyDir
 //   <root>/.trash/              directories being deleted
@@ -36,6 +36,7 @@
 #include "firmware-host/agent/exit_collector.h"
 #include "firmware-host/agent/pod_planner.h"
 #include "firmware-host/agent/pod_state.h"
+#include "firmware-host/agent/trash.h"
 
 namespace asio {
 class io_context;
@@ -49,6 +50,7 @@ struct ProcessRuntimeConfig {
   std::string root;                       // absolute; created if missing
   std::vector<std::string> mount_points;  // VolumeDemands
   CrashBackoff backoff;
+  LogLimits logs;
   Millis stragglers_after_ms = 1000;  // after list()
   Millis spare_after_ms = 10;         // after a start, until a process is forked ahead of the next one
 };
@@ -58,11 +60,12 @@ class ProcessRuntime final : public Runtime {
   // All references must outlive the runtime. Destroying the runtime does not stop workloads.
   ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock, Timers& timers, Log& log);
   ~ProcessRuntime() override;
-  ProcessRuntime(const ProcessRuntime&) = delete;
-  ProcessRuntime& operator=(const ProcessRuntime&) = delete;
 
   // Creates the root directory and starts to watch. Call once, before anything else.
   Status open();
+
+  // Learns what containers are run with before anything else but open(): new pods with images are run in them then.
+  PodPlanner& planner() { return planner_; }
 
   void set_handler(Handler* handler) override { handler_ = handler; }
   Result<std::vector<Tag>> list() override;
@@ -73,6 +76,13 @@ class ProcessRuntime final : public Runtime {
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void go(const Tag& tag) override;
   void stop(const Tag& tag, Millis grace) override;
+
+  void set_objects(const PodObjects* objects) override;
+  void objects_changed(const Tag& tag) override;
+
+  // Pods that are ended by the device itself (process_runtime_evict.h).
+  class Evictions;
+  Evictions& evictions() { return *evictions_; }
 
  private:
   struct Pod;
@@ -99,7 +109,6 @@ class ProcessRuntime final : public Runtime {
   void report(const Tag& tag);
   void on_keeper_exit(const Tag& tag);
   void judge_exit(const Tag& tag);
-  void lose(Pod& pod);
   void revive(const Tag& tag);
   // Reports the end of a pod whose keeper died, once none of its processes is left.
   void write_lost(const Tag& tag);
@@ -107,14 +116,14 @@ class ProcessRuntime final : public Runtime {
   void give_up(const Tag& tag);
   void sweep(const Tag& tag);
   void on_swept(const Tag& tag);
-  // Sweeps and deletes in the background.
-  void remove_unattended(const std::vector<std::string>& tags, const std::vector<std::string>& directories);
-  // Moves the directory away, for the sweeper to delete. Empty: it does not exist.
-  Result<std::string> move_to_trash(const std::string& directory);
+  // Sweeps and deletes in the background, by a child that is given to the collector.
+  void remove_unattended(const Remains& remains, ExitCollector& collector);
 
   ProcessRuntimeConfig config_;
   VolumeDemands demands_;
   PodPlanner planner_;
+  std::unique_ptr<Evictions> evictions_;
+  Trash trash_;
   asio::io_context& context_;
   const Clock& clock_;
   Timers& timers_;
@@ -129,7 +138,6 @@ class ProcessRuntime final : public Runtime {
   SpareKeeper spare_;
   Timers::Id spare_timer_ = 0;
   Timers::Id stragglers_timer_ = 0;
-  int trash_count_ = 0;
 };
 
 }  // namespace berth

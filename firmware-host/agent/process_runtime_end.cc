@@ -12,7 +12,10 @@
 #include <optional>
 #include <utility>
 
+#include "firmware-host/agent/containers/pod_cgroup.h"
 #include "firmware-host/agent/pod_conditions.h"
+#include "firmware-host/agent/pod_settings.h"
+#include "firmware-host/agent/process_runtime_evict.h"
 #include "firmware-host/agent/process_runtime_pod.h"
 #include "firmware-host/real_clock.h"
 
@@ -23,6 +26,11 @@ namespace {
 constexpr Millis kKeeperSlack = 5000;    // after the grace period, before a keeper that has not exited is killed
 constexpr Millis kReviveAgain = 10'000;  // after a keeper that could not be made: a disk may be back soon
 
+// All of a pod; its directory is moved away by whoever removes it.
+Remains remains_of(const ProcessRuntimeConfig& config, const Tag& tag, std::vector<std::string> tags) {
+  return {std::move(tags), cgroup_of_node(config.fleet, config.node) + "/" + directory_name(tag), {}, {}};
+}
+
 }  // namespace
 
 void ProcessRuntime::undo(const Tag& tag) {
@@ -30,11 +38,12 @@ void ProcessRuntime::undo(const Tag& tag) {
     pods_.erase(tag);  // refused by prepare(), which created no directory
     return;
   }
+  if (planner_.objects() != nullptr) planner_.objects()->forget(tag);
   const auto held = pods_.find(tag);
   // It may not have its tag yet, by which keepers are found.
   if (held != pods_.end() && held->second->exit) send_signal(held->second->exit->fd(), SIGKILL);
   const Status killed = kill_keepers(texts_of(tag));
-  const Result<std::string> trash = killed.is_success() ? move_to_trash(planner_.directory_of(tag)) : killed;
+  const Result<std::string> trash = killed.is_success() ? trash_.move(planner_.directory_of(tag)) : killed;
   if (!trash) {
     Pod& pod = pod_of(tag);
     pod.stopping = true;  // nothing of it is reported any more
@@ -47,18 +56,20 @@ void ProcessRuntime::undo(const Tag& tag) {
     if (pod.exit) ending_.add({pod.keeper, fcntl(pod.exit->fd(), F_DUPFD_CLOEXEC, 0)});
     pods_.erase(found);
   }
-  if (!trash->empty()) remove_unattended(texts_of(tag), {*trash});
+  if (trash->empty()) return;
+  Remains remains = remains_of(config_, tag, texts_of(tag));
+  remains.directories.push_back(*trash);
+  remove_unattended(remains, ending_);
 }
 
-void ProcessRuntime::remove_unattended(const std::vector<std::string>& tags,
-                                       const std::vector<std::string>& directories) {
-  const Result<OpenProcess> sweeper = fork_sweeper(tags, directories);
+void ProcessRuntime::remove_unattended(const Remains& remains, ExitCollector& collector) {
+  const Result<OpenProcess> sweeper = fork_sweeper(remains);
   if (!sweeper) {
     log_.write(Level::warn, "cannot delete pod directories before the next start",
-               {{"path", directories.front()}, {"error", sweeper.error().message()}});
+               {{"path", remains.directories.front()}, {"error", sweeper.error().message()}});
     return;
   }
-  ending_.add(*sweeper);
+  collector.add(*sweeper);
 }
 
 void ProcessRuntime::on_keeper_exit(const Tag& tag) {
@@ -91,19 +102,12 @@ void ProcessRuntime::judge_exit(const Tag& tag) {
     end.message = "the pod's directory was removed while the pod was running";
     if (handler_ != nullptr) handler_->on_status(tag, status_text(end), true);
   } else {
-    lose(pod);
+    log_.write(Level::warn, "keeper of a pod died",
+               {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
+    const bool is_over = pod.evicted || (pod.may_go && restart_policy_of(pod.manifest) == RestartPolicy::never);
+    if (is_over) return sweep(pod.tag);  // then write_lost()
+    later(pod, pod.revival.next(config_.backoff, pod.keeper_since, clock_.now()), &ProcessRuntime::revive);
   }
-}
-
-void ProcessRuntime::lose(Pod& pod) {
-  log_.write(Level::warn, "keeper of a pod died",
-             {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
-  const Result<Workload> workload = planner_.plan(pod.tag, pod.manifest, pod.volumes);
-  if (pod.may_go && (!workload || workload->restart_policy == RestartPolicy::never)) {
-    sweep(pod.tag);  // then write_lost()
-    return;
-  }
-  later(pod, pod.revival.next(config_.backoff, pod.keeper_since, clock_.now()), &ProcessRuntime::revive);
 }
 
 void ProcessRuntime::revive(const Tag& tag) {
@@ -132,7 +136,11 @@ void ProcessRuntime::write_lost(const Tag& tag) {
   state.reason = "KeeperLost";
   state.message = "the pod's keeper process died; restartPolicy Never does not allow a restart";
   note_lost_runs(state);
-  update_conditions(state, {}, to_rfc3339(clock_.wall()));
+  const std::string now = to_rfc3339(clock_.wall());
+  // Before anything is written: they may be what leaves no room for it.
+  if (pod.evicted) evictions_->remove_files(pod.directory);
+  if (pod.evicted) end_as_evicted(read_eviction(pod.directory).value_or(Eviction{}).value_or(Eviction{}), state, now);
+  update_conditions(state, {}, now);
   const std::error_code error = replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
   if (error && error != std::errc::no_such_file_or_directory) {
     return try_again(pod, "cannot write the state of a pod that ended, trying again", Status::error(error.message()),
@@ -178,15 +186,16 @@ void ProcessRuntime::try_again(Pod& pod, std::string_view what, const Status& wh
 void ProcessRuntime::sweep(const Tag& tag) {
   Pod& pod = pod_of(tag);
   timers_.cancel(pod.timer);
-  std::vector<std::string> directories;
+  Remains remains = remains_of(config_, tag, texts_of(tag));
   if (pod.stopping && is_plain(tag.uid)) {
-    Result<std::string> trash = move_to_trash(pod.directory);
+    Result<std::string> trash = trash_.move(pod.directory);
     if (!trash) return try_again(pod, "cannot sweep a pod now, trying again", trash.error(), &ProcessRuntime::sweep);
     pod.removing = true;
     watched_.erase(pod.watch);
-    if (!trash->empty()) directories.push_back(std::move(*trash));
+    if (!trash->empty()) remains.directories.push_back(std::move(*trash));
   }
-  const Result<OpenProcess> sweeper = fork_sweeper(texts_of(tag), directories);
+  if (!pod.stopping) remains.networks.push_back(pod.directory);
+  const Result<OpenProcess> sweeper = fork_sweeper(remains);
   if (!sweeper) {
     return try_again(pod, "cannot sweep a pod now, trying again", sweeper.error(), &ProcessRuntime::sweep);
   }
@@ -208,16 +217,9 @@ void ProcessRuntime::on_swept(const Tag& tag) {
   } else {
     pods_.erase(found);
     other_texts_.erase(tag);
+    if (planner_.objects() != nullptr) planner_.objects()->forget(tag);
     if (handler_ != nullptr) handler_->on_stopped(tag);
   }
-}
-
-Result<std::string> ProcessRuntime::move_to_trash(const std::string& directory) {
-  std::string trash = config_.root + kTrashDirectory + "/" + std::to_string(getpid()) + "." +
-                      std::to_string(clock_.now()) + "." + std::to_string(++trash_count_);
-  if (std::rename(directory.c_str(), trash.c_str()) == 0) return trash;
-  if (errno == ENOENT) return std::string();
-  return Status::error("cannot move " + directory + " away: " + std::strerror(errno));
 }
 
 }  // namespace berth

@@ -29,6 +29,7 @@ struct ProcessRuntime::Pod {
   bool reported_finished = false;
   bool had_no_keeper = false;  // none, ever: nothing of the pod can run
   bool may_go = false;
+  bool evicted = false;  // as its directory says; nothing of it is run again
   bool stopping = false;
   Millis stop_grace_ms = 0;
   bool removing = false;  // the sweeper also deletes the directory
@@ -43,7 +44,6 @@ struct ProcessRuntime::Pod {
   }
 };
 
-inline constexpr Millis kRetry = 1000;                     // after an operation that could not be carried out
-inline constexpr const char* kTrashDirectory = "/.trash";  // below the root
+inline constexpr Millis kRetry = 1000;  // after an operation that could not be carried out
 
 }  // namespace berth

@@ -37,14 +37,18 @@ Status cannot_read(const std::string& path, int error) {
   return Status::error("cannot read " + path + ": " + std::strerror(error));
 }
 
-// The content of a file, or errno.
+// The content of a file, its beginning if it is longer than anything that is looked for, or errno. Not of what is no
+// plain file: a process may have anything under a number.
 std::expected<std::string, int> read_whole(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  constexpr std::size_t kMostBytes = 8 << 20;  // more than the environment of any process
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return std::unexpected(errno);
   std::string text;
   std::array<char, 4096> part;
   ssize_t got = 0;
-  while ((got = read(fd, part.data(), part.size())) > 0) text.append(part.data(), static_cast<std::size_t>(got));
+  while (text.size() < kMostBytes && (got = read(fd, part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
   const int error = errno;
   close(fd);
   if (got < 0) return std::unexpected(error);
@@ -200,6 +204,14 @@ struct Marks {
   }
 };
 
+// A process in a pod's control group may be of a container, and claim to be anything: it is found by that group alone
+// (containers/pod_cgroup.h).
+Result<bool> is_in_group_of_pod(pid_t pid) {
+  const Result<std::string> groups = read_file(pid, "cgroup");
+  if (!groups) return groups.error();
+  return groups->find(":/berth/") != std::string::npos;
+}
+
 // The marks of a keeper; none if the process is no keeper, or has exited.
 Result<Marks> keeper_marks(pid_t pid) {
   const Result<std::string> name = read_file(pid, "comm");
@@ -247,6 +259,9 @@ Result<std::vector<Tagged>> find_marked(std::string_view prefix, const Owners& o
     // Before its marks: they may be those of a later process with this pid, but then it is not found under this time.
     const Result<std::uint64_t> start_time = start_time_of(pid);
     if (!start_time) return start_time.error();
+    const Result<bool> is_contained = is_in_group_of_pod(pid);
+    if (!is_contained) return is_contained.error();
+    if (*is_contained) continue;
     Result<Marks> marks = marks_of(pid);
     if (!marks) return marks.error();
     if (marks->match(prefix, owners)) {
@@ -360,7 +375,9 @@ Result<int> kill_by_environment(const std::vector<std::string>& entries) {
   int found = 0;
   for (const pid_t pid : *pids) {
     const auto is_meant = [&] { return has_entries(pid, entries); };
-    const Result<bool> meant = pid == getpid() ? false : is_meant();
+    const Result<bool> is_contained = is_in_group_of_pod(pid);
+    if (!is_contained) return is_contained.error();
+    const Result<bool> meant = pid == getpid() || *is_contained ? false : is_meant();
     if (!meant) return meant.error();
     if (!*meant) continue;
     const Result<std::uint64_t> start_time = start_time_of(pid);

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/api/names.h"
+#include "firmware-host/agent/node_allocatable.h"
 
 namespace berth {
 
@@ -118,6 +119,9 @@ Status check_settings(const AgentSettings& settings) {
   if (settings.broker.host.empty()) return Status::error("broker (--broker): missing host");
   if (settings.broker.cert_file.empty() != settings.broker.key_file.empty()) {
     return Status::error("client certificate: set --cert-file and --key-file together");
+  }
+  if (Status reserved = check_reserved(settings.agent.capacity, settings.reserved); !reserved.is_success()) {
+    return reserved;
   }
   return check_places(places_of(settings.agent));
 }

@@ -57,21 +57,19 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+}  // namespace
+
+std::vector<char*> to_pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
 }
 
-}  // namespace
-
-Result<pid_t> spawn(const std::string& program, std::vector<std::string> arguments,
+Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& arguments,
                     const std::vector<std::string>* environment, const SpawnFiles& files) {
-  std::vector<std::string> variables;
-  if (environment != nullptr) variables = *environment;
-  const std::vector<char*> argv = pointers_to(arguments);
-  const std::vector<char*> own = pointers_to(variables);
+  const std::vector<char*> argv = to_pointers(arguments);
+  const std::vector<char*> own = environment != nullptr ? to_pointers(*environment) : std::vector<char*>();
   const Actions actions(files);
   const Attributes attributes;
   pid_t process = 0;

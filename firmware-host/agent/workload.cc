@@ -10,100 +10,49 @@
 #include <string_view>
 
 #include "core/json/members.h"
+#include "firmware-host/agent/pod_settings.h"
+#include "firmware-host/agent/volumes/container_env.h"
+#include "firmware-host/agent/volumes/expansion.h"
+#include "firmware-host/agent/volumes/pod_fields.h"
 
 namespace berth {
 
 namespace {
-
-using Variables = std::vector<std::pair<std::string, std::string>>;  // in order of definition; the last one wins
 
 struct Volume {
   std::string path;
   bool is_empty_dir = false;
 };
 
-// "data-1" -> "BERTH_VOLUME_DATA_1"
-std::string volume_variable(const std::string& name) {
-  std::string variable = "BERTH_VOLUME_";
-  for (const char c : name) {
-    if (c >= 'a' && c <= 'z') {
-      variable += static_cast<char>(c - 'a' + 'A');
-    } else {
-      variable += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-    }
-  }
-  return variable;
-}
-
-void set_variable(Variables& variables, const std::string& name, std::string value) {
-  std::erase_if(variables, [&](const auto& variable) { return variable.first == name; });
-  variables.emplace_back(name, std::move(value));
-}
-
-std::string find_variable(const Variables& variables, std::string_view name) {
-  for (const auto& [key, value] : variables) {
-    if (key == name) return value;
-  }
-  return {};
-}
-
 bool is_program(const std::string& path) {
   struct stat found{};
   return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") != std::string::npos; }
-
 class Planner {
  public:
   Planner(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& bound_volumes, const Site& site)
-      : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), bound_volumes_(bound_volumes), site_(site) {
-    plan_.tag = tag_text(site.fleet, site.node, tag);
-    plan_.pod = metadata_.string_at("name") + "_" + metadata_.string_at("namespace") + "(" + tag.uid + ")";
-    plan_.owner = site.owner;
-    uid_ = tag.uid;
+      : facts_{pod, tag, site.node, {}, {}, {}},
+        metadata_(member(pod, "metadata")),
+        spec_(member(pod, "spec")),
+        bound_volumes_(bound_volumes),
+        site_(site) {
+    plan_ = begin_workload(pod, tag, site);
   }
 
   Result<Workload> plan() {
     if (!spec_.is_object()) return Status::error("spec: missing");
-    if (Status read = read_pod(); !read.is_success()) return read;
+    if (Status read = read_lifetime(spec_, plan_); !read.is_success()) return read;
     if (Status read = read_volumes(); !read.is_success()) return read;
-    for (const auto& [key, plans] :
-         {std::pair{"initContainers", &plan_.init_containers}, std::pair{"containers", &plan_.containers}}) {
-      const Json::Array& containers = list_of(spec_, key);
-      for (std::size_t i = 0; i < containers.size(); ++i) {
-        path_ = std::string("spec.") + key + "[" + std::to_string(i) + "]";
-        Result<ContainerPlan> container = plan_container(containers[i]);
-        if (!container) return container.error();
-        plans->push_back(std::move(*container));
-      }
-    }
-    if (plan_.containers.empty()) return Status::error("spec.containers: a pod needs at least one");
+    const Status planned = plan_containers(spec_, plan_, [&](const Json& container, const std::string& path) {
+      path_ = path;
+      return plan_container(container);
+    });
+    if (!planned.is_success()) return planned;
     return std::move(plan_);
   }
 
  private:
-  Status read_pod() {
-    const std::string policy = spec_.string_at("restartPolicy");
-    if (policy == "Never") {
-      plan_.restart_policy = RestartPolicy::never;
-    } else if (policy == "OnFailure") {
-      plan_.restart_policy = RestartPolicy::on_failure;
-    } else if (!policy.empty() && policy != "Always") {
-      return Status::error("spec.restartPolicy: expected Always, OnFailure or Never, got '" + policy + "'");
-    }
-    if (const Json& grace = member(spec_, "terminationGracePeriodSeconds"); grace.is_integer()) {
-      plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
-    }
-    if (const Json& deadline = member(spec_, "activeDeadlineSeconds"); deadline.is_integer()) {
-      plan_.active_deadline_ms = std::clamp<std::int64_t>(deadline.as_int(), 0, INT32_MAX) * 1000;
-    }
-    for (const Json& gate : list_of(spec_, "readinessGates")) {
-      plan_.readiness_gates.push_back(gate.string_at("conditionType"));
-    }
-    return Status::ok();
-  }
-
   Status read_volumes() {
     const Json::Array& volumes = list_of(spec_, "volumes");
     for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -168,13 +117,9 @@ class Planner {
   }
 
   Result<ContainerPlan> plan_container(const Json& container) {
-    ContainerPlan plan;
-    plan.name = container.string_at("name");
-    plan.image = container.string_at("image");
-    plan.sidecar = container.string_at("restartPolicy") == "Always";
-    if (plan.name.empty() || plan.name.find('/') != std::string::npos || climbs(plan.name)) {
-      return Status::error(path_ + ".name: must be a plain name");
-    }
+    Result<ContainerPlan> begun = begin_container(container, path_);
+    if (!begun) return begun;
+    ContainerPlan plan = std::move(*begun);
     Variables variables = base_variables(plan.name);
     if (Status mounted = add_mounts(container, variables); !mounted.is_success()) return mounted;
     if (Status added = add_env(container, variables); !added.is_success()) return added;
@@ -184,27 +129,18 @@ class Planner {
       plan.directory = site_.pod_directory + "/scratch";
       plan_.directories.push_back(plan.directory);
     }
-    for (const char* key : {"command", "args"}) {
-      for (const Json& argument : list_of(container, key)) {
-        if (!argument.is_string()) return Status::error(path_ + "." + key + ": must be a list of strings");
-        plan.argv.push_back(expand_variables(argument.as_string(), variables));
-      }
-    }
+    const Result<ContainerCommand> command = container_command(container, variables, path_);
+    if (!command) return command.error();
+    plan.argv = command->command;
+    plan.argv.insert(plan.argv.end(), command->args.begin(), command->args.end());
     if (Status found = find_command(container, variables, plan); !found.is_success()) return found;
     for (const auto& [name, value] : variables) plan.env.push_back(name + "=" + value);
-    Result<std::map<ProbeKind, ProbePlan>> probes = plan_probes({container, variables}, path_);
-    if (!probes) return probes.error();
-    plan.probes = std::move(*probes);
-    for (const auto& [hook, planned] : {std::pair{"postStart", &plan.post_start}, {"preStop", &plan.pre_stop}}) {
-      Result<std::optional<HandlerPlan>> handler = plan_hook({container, variables}, hook, path_);
-      if (!handler) return handler.error();
-      *planned = std::move(*handler);
-    }
+    if (Status planned = plan_handlers(container, variables, path_, plan); !planned.is_success()) return planned;
     return plan;
   }
 
   Status find_command(const Json& container, const Variables& variables, ContainerPlan& plan) {
-    const std::string search_path = find_variable(variables, "PATH");
+    const std::string search_path = *find_variable(variables, "PATH");
     const bool named = !list_of(container, "command").empty();
     if (!named) plan.argv.insert(plan.argv.begin(), plan.image);
     const std::string program = find_program(plan.argv.front(), search_path, plan.directory);
@@ -231,6 +167,33 @@ class Planner {
             {"HOME", site_.home}};
   }
 
+  // What only other machines than this one could tell is refused before, as a feature.
+  Status add_env(const Json& container, Variables& variables) const {
+    if (!list_of(container, "envFrom").empty()) {
+      return Status::error(path_ + ".envFrom: ConfigMaps and Secrets are not supported; write the values under env");
+    }
+    const Json::Array& entries = list_of(container, "env");
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::string path = path_ + ".env[" + std::to_string(i) + "]";
+      const std::string name = entries[i].string_at("name");
+      if (name.empty() || name.find('=') != std::string::npos) {
+        return Status::error(path + ".name: must not be empty or contain '='");
+      }
+      if (name.starts_with("BERTH_")) return Status::error(path + ".name: names that start with BERTH_ are reserved");
+      const Json& source = member(entries[i], "valueFrom");
+      const std::string field = member(source, "fieldRef").string_at("fieldPath");
+      if (source.is_object() && !is_plain_field(field)) {
+        return Status::error(path +
+                             ".valueFrom: only fieldRef to metadata.name, metadata.namespace, metadata.uid, "
+                             "metadata.labels['key'], metadata.annotations['key'] or spec.nodeName is supported");
+      }
+      set_variable(
+          variables, name,
+          source.is_object() ? field_value(facts_, field) : expand_variables(entries[i].string_at("value"), variables));
+    }
+    return Status::ok();
+  }
+
   Status add_mounts(const Json& container, Variables& variables) {
     const Json::Array& mounts = list_of(container, "volumeMounts");
     for (std::size_t i = 0; i < mounts.size(); ++i) {
@@ -249,52 +212,11 @@ class Planner {
     return Status::ok();
   }
 
-  Status add_env(const Json& container, Variables& variables) {
-    if (!list_of(container, "envFrom").empty()) {
-      return Status::error(path_ + ".envFrom: ConfigMaps and Secrets are not supported; write the values under env");
-    }
-    const Json::Array& entries = list_of(container, "env");
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      const std::string path = path_ + ".env[" + std::to_string(i) + "]";
-      const std::string name = entries[i].string_at("name");
-      if (name.empty() || name.find('=') != std::string::npos) {
-        return Status::error(path + ".name: must not be empty or contain '='");
-      }
-      if (name.starts_with("BERTH_")) return Status::error(path + ".name: names that start with BERTH_ are reserved");
-      if (const Json& source = member(entries[i], "valueFrom"); source.is_object()) {
-        const std::optional<std::string> value = read_field(member(source, "fieldRef").string_at("fieldPath"));
-        if (!value) {
-          return Status::error(path +
-                               ".valueFrom: only fieldRef to metadata.name, metadata.namespace, metadata.uid, "
-                               "metadata.labels['key'], metadata.annotations['key'] or spec.nodeName is supported");
-        }
-        set_variable(variables, name, *value);
-      } else {
-        set_variable(variables, name, expand_variables(entries[i].string_at("value"), variables));
-      }
-    }
-    return Status::ok();
-  }
-
-  std::optional<std::string> read_field(const std::string& field) const {
-    if (field == "metadata.name") return metadata_.string_at("name");
-    if (field == "metadata.namespace") return metadata_.string_at("namespace");
-    if (field == "metadata.uid") return uid_;
-    if (field == "spec.nodeName") return site_.node;
-    for (const char* map : {"labels", "annotations"}) {
-      const std::string prefix = std::string("metadata.") + map + "['";
-      if (field.starts_with(prefix) && field.ends_with("']")) {
-        return member(metadata_, map).string_at(field.substr(prefix.size(), field.size() - prefix.size() - 2));
-      }
-    }
-    return std::nullopt;
-  }
-
+  const PodFacts facts_;
   const Json& metadata_;
   const Json& spec_;
   const std::vector<BoundVolume>& bound_volumes_;
   const Site& site_;
-  std::string uid_;
   std::string path_;  // of the container being planned
   std::map<std::string, Volume> volumes_;
   Workload plan_;
@@ -302,14 +224,22 @@ class Planner {
 
 }  // namespace
 
+std::string volume_variable(const std::string& name) {
+  std::string variable = "BERTH_VOLUME_";
+  for (const char c : name) {
+    if (c >= 'a' && c <= 'z') {
+      variable += static_cast<char>(c - 'a' + 'A');
+    } else {
+      variable += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+    }
+  }
+  return variable;
+}
+
 const std::vector<std::string>& process_features() {
-  static const std::vector<std::string> kFeatures{"activeDeadline",
-                                                  "lifecycle",
-                                                  "probes",
-                                                  "volumes/emptyDir",
-                                                  "volumes/ephemeral",
-                                                  "volumes/hostPath",
-                                                  "volumes/persistentVolumeClaim"};
+  static const std::vector<std::string> kFeatures{
+      "activeDeadline",   "lifecycle",         "probes",           "runtimeClass/process",
+      "volumes/emptyDir", "volumes/ephemeral", "volumes/hostPath", "volumes/persistentVolumeClaim"};
   return kFeatures;
 }
 
@@ -337,26 +267,6 @@ std::string find_program(const std::string& command, const std::string& search_p
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
   }
   return {};
-}
-
-std::string expand_variables(const std::string& text, const Variables& known) {
-  std::string expanded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t close =
-        text[i] == '$' && i + 1 < text.size() && text[i + 1] == '(' ? text.find(')', i) : std::string::npos;
-    if (text.compare(i, 2, "$$") == 0) {
-      expanded += '$';
-      ++i;
-    } else if (close == std::string::npos) {
-      expanded += text[i];
-    } else {
-      const std::string name = text.substr(i + 2, close - i - 2);
-      const bool is_known = std::any_of(known.begin(), known.end(), [&](const auto& v) { return v.first == name; });
-      expanded += is_known ? find_variable(known, name) : text.substr(i, close - i + 1);
-      i = close;
-    }
-  }
-  return expanded;
 }
 
 }  // namespace berth

@@ -8,7 +8,9 @@
 //   process_features(), which the node says of itself.
 #pragma once
 
+#include <csignal>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,14 +23,20 @@
 #include "core/json/json.h"
 #include "core/status.h"
 #include "firmware-host/agent/probe_plan.h"
+#include "firmware-host/agent/volumes/node_path.h"
 
 namespace berth {
+
+struct ContainerSetup;  // containers/sandbox_plan.h
+struct ProcessSetup;    // processes/process_planner.h
+struct SandboxPlan;
 
 enum class RestartPolicy { always, on_failure, never };
 
 struct ContainerPlan {
   std::string name;
   std::string image;
+  std::string image_id;           // what its name was resolved to; empty: it is no image
   std::vector<std::string> argv;  // argv[0] is a path that was executable when planned
   std::vector<std::string> env;   // the complete environment, "NAME=value"
   std::string directory;          // working directory
@@ -36,13 +44,10 @@ struct ContainerPlan {
   std::map<ProbeKind, ProbePlan> probes;
   std::optional<HandlerPlan> post_start;
   std::optional<HandlerPlan> pre_stop;
-};
-
-// A path of the node that a pod uses and that must be there: of a hostPath.
-struct NodePath {
-  std::string path;
-  std::string type;  // hostPath.type; empty: whatever is there
-  bool operator==(const NodePath&) const = default;
+  int stop_signal = SIGTERM;
+  bool shows_log_on_error = false;              // terminationMessagePolicy: FallbackToLogsOnError
+  std::shared_ptr<const ContainerSetup> setup;  // of the container runtime
+  std::shared_ptr<const ProcessSetup> process;  // of a process in a sandbox
 };
 
 struct Workload {
@@ -60,6 +65,7 @@ struct Workload {
   std::vector<BoundVolume> volumes;          // bound and used by the pod: must already be directories too
   // What has no effect here. Not an error of the plan: pods that an earlier version admitted run on.
   std::vector<Need> undone;
+  std::shared_ptr<const SandboxPlan> sandbox;  // null: bare processes
 };
 
 // The node for which a pod is planned.
@@ -81,10 +87,10 @@ std::string tag_text(const std::string& fleet, const std::string& node, const Ta
 Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                const Site& site);
 
+// "data-1": "BERTH_VOLUME_DATA_1"
+std::string volume_variable(const std::string& name);
+
 // The path of a command as execvp would find it; empty: none.
 std::string find_program(const std::string& command, const std::string& search_path, const std::string& directory);
-
-// Kubernetes' expansion of $(NAME): unknown names are left unchanged, $$ is a literal $.
-std::string expand_variables(const std::string& text, const std::vector<std::pair<std::string, std::string>>& known);
 
 }  // namespace berth

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/api/config_objects.h"
+#include "core/json/utf8.h"
 #include "firmware-host/ctl/fields.h"
 
 namespace berth {
@@ -12,6 +14,9 @@ namespace {
 
 // An answer is one page (48 KiB) or one object; with its status either may slightly exceed 64 KiB.
 constexpr Json::Limits kAnswerLimits{.bytes = 1024 * 1024, .depth = 80};
+constexpr Json::Limits kLargeLimits{.bytes = 2 * kConfigTextMax, .depth = 80};
+constexpr std::size_t kWholeObjectBytes = 60 * 1024;  // a request is one message of at most 64 KiB
+constexpr std::size_t kUploadPieceBytes = 28 * 1024;  // as a JSON string inside a request it may double
 
 bool is_silence(const Failure& failure) { return failure.exit == Exit::no_answer || failure.exit == Exit::unreachable; }
 
@@ -120,27 +125,84 @@ Outcome<Json> ApiClient::remove(const KindName& kind, const std::string& name_sp
   }
 }
 
-Outcome<Json> ApiClient::get(const KindName& kind, const std::string& name_space, const std::string& name) {
+// Sent again, a part is taken once; and the last one is answered as the first time.
+Outcome<Json> ApiClient::apply(Json request, Json object, bool idempotent) {
+  request.set("op", "apply");
+  const std::string text = object.dump();
+  if (text.size() <= kWholeObjectBytes) return ask(std::move(request.set("object", std::move(object))), idempotent);
+  const std::vector<std::string_view> pieces = pieces_of(text, kUploadPieceBytes);
+  const std::string id = address_.session + "-upload-" + std::to_string(count_);
+  for (std::size_t i = 0;; ++i) {
+    Json upload = Json::object();
+    upload.set("id", id).set("part", static_cast<std::int64_t>(i)).set("text", pieces[i]);
+    Json part = request;
+    part.set("upload", std::move(upload.set("parts", static_cast<std::int64_t>(pieces.size()))));
+    Outcome<Json> answer = ask(std::move(part), true);
+    if (!answer || i + 1 == pieces.size()) return answer;
+  }
+}
+
+Outcome<Json> ApiClient::get(const KindName& kind, const std::string& name_space, const std::string& name,
+                             Values values) {
   Json request = Json::object();
   request.set("op", "get").set("kind", kind.name).set("namespace", name_space).set("name", name);
-  Outcome<Json> answer = ask(std::move(request), true);
+  if (values == Values::whole) request.set("values", true);
+  Outcome<Json> answer = ask(request, true);
   if (!answer) return answer;
   Json* object = answer->find("object");
   if (object == nullptr) return fail(Exit::refused, "invalid answer from the gateway: missing object");
+  if (values == Values::whole && is_config(kind.kind) && object->find("omitted") != nullptr) {
+    return get_in_parts(request);
+  }
   return std::move(*object);
 }
 
-Outcome<std::vector<Json>> ApiClient::list(const KindName& kind, const std::string& name_space) {
+// Begins again when the object changes in between.
+Outcome<Json> ApiClient::get_in_parts(const Json& request) {
+  std::string text, whole;
+  std::int64_t part = 0;
+  for (;;) {
+    Json asked = request;
+    Outcome<Json> answer = ask(std::move(asked.set("part", part)), true);
+    if (!answer) return answer;
+    const std::string now = text_field(*answer, {"whole"});
+    if (part > 0 && now != whole) {
+      part = 0;
+      text.clear();
+      continue;
+    }
+    whole = now;
+    text += text_field(*answer, {"text"});
+    const Json* parts = answer->find("parts");
+    if (parts == nullptr || !parts->is_integer()) return fail(Exit::refused, "invalid answer from the gateway: parts");
+    if (++part < parts->as_int()) continue;
+    Result<Json> object = Json::parse(text, kLargeLimits);
+    if (object) return std::move(*object);
+    return fail(Exit::refused, "invalid answer from the gateway: " + object.error().message());
+  }
+}
+
+Outcome<std::vector<Json>> ApiClient::list(const KindName& kind, const std::string& name_space, Values values) {
   std::vector<Json> objects;
   std::string from;
   for (;;) {
     Json request = Json::object();
     request.set("op", "get").set("kind", kind.name).set("namespace", name_space);
     if (!from.empty()) request.set("continue", from);
+    if (values == Values::whole) request.set("values", true);
     Outcome<Json> page = ask(std::move(request), true);
     if (!page) return std::unexpected(std::move(page.error()));
     if (Json* items = page->find("items"); items != nullptr && items->is_array()) {
-      for (Json& item : items->as_array()) objects.push_back(std::move(item));
+      for (Json& item : items->as_array()) {
+        const bool is_cut = values == Values::whole && is_config(kind.kind) && item.find("omitted") != nullptr;
+        if (is_cut) {
+          Outcome<Json> object =
+              get(kind, text_field(item, {"metadata", "namespace"}), text_field(item, {"metadata", "name"}), values);
+          if (!object) return std::unexpected(std::move(object.error()));
+          item = std::move(*object);
+        }
+        objects.push_back(std::move(item));
+      }
     }
     const Json* next = page->find("continue");
     if (next == nullptr || !next->is_string() || next->as_string().empty()) return objects;

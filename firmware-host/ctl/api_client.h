@@ -65,10 +65,17 @@ class ApiClient final : public Transport::Handler {
   // delete before this question was lost for good, and is sent again.
   Outcome<Json> remove(const KindName& kind, const std::string& name_space, const std::string& name);
 
+  // Applies an object; `request` has the other members. One that is larger than a message goes in parts.
+  Outcome<Json> apply(Json request, Json object, bool idempotent);
+
+  // Of a Secret either the values, or of each the number of its bytes.
+  enum class Values { sizes, whole };
   // One object with its status.
-  Outcome<Json> get(const KindName& kind, const std::string& name_space, const std::string& name);
-  // All objects of a kind, page by page. An empty namespace: all namespaces.
-  Outcome<std::vector<Json>> list(const KindName& kind, const std::string& name_space);
+  Outcome<Json> get(const KindName& kind, const std::string& name_space, const std::string& name,
+                    Values values = Values::sizes);
+  // All objects of a kind, page by page. An empty namespace: all namespaces. What is larger than a message comes
+  // without its data, unless values are asked for.
+  Outcome<std::vector<Json>> list(const KindName& kind, const std::string& name_space, Values values = Values::sizes);
 
   // From now on collects status changes of objects of this kind.
   void watch(Kind kind);
@@ -89,6 +96,7 @@ class ApiClient final : public Transport::Handler {
  private:
   static constexpr Millis kResendMs = 1'000;
 
+  Outcome<Json> get_in_parts(const Json& request);
   Outcome<Json> ask_within(Json request, bool idempotent, Millis patience);
   void send_request();
   void resend_later();

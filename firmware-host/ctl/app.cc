@@ -1,5 +1,6 @@
 #include "firmware-host/ctl/app.h"
 
+#include <csignal>
 #include <exception>
 #include <utility>
 
@@ -75,6 +76,13 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const Ma
     case Command::allow: return run_allow(client, options, screen);
     case Command::reject: return run_reject(client, options, screen);
     case Command::status: return run_status(client, options, screen);
+    case Command::image_list: return run_image_list(client, options, screen);
+    case Command::logs:
+    case Command::exec:
+    case Command::cp:
+    case Command::port_forward:
+    case Command::top:
+    case Command::image_load:
     case Command::enroll:
     case Command::revoke:
     case Command::backup:
@@ -113,15 +121,33 @@ Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   RealClock clock;
   Timers timers;
   LastError log;
+  // A command ends with the terminal that it was given in, unless nohup(1) says otherwise; the loop ignores SIGHUP.
+  const auto hangup = std::signal(SIGHUP, SIG_DFL);
   EventLoop loop(clock, timers);
+  std::signal(SIGHUP, hangup);
   MqttTransport transport(loop.context(), log, mqtt_options(*connection, session, seed));
   ApiClient::Engine engine{
       transport, clock, timers, [&loop] { (void)loop.run(); }, [&loop] { loop.stop(); }, [&log] { return log.text(); }};
   ApiClient::Address address{connection->fleet, connection->gateway,  connection->identity,
                              session,           connection->broker(), connection->timeout_ms};
-  ApiClient client(std::move(engine), std::move(address));
   transport.start();
-  Outcome<void> done = run_command(client, options, *manifests, screen);
+  Outcome<void> done;
+  switch (options.command) {
+    case Command::logs: done = run_logs(std::move(engine), std::move(address), options, screen); break;
+    case Command::exec: done = run_exec(std::move(engine), std::move(address), loop.context(), options, screen); break;
+    case Command::cp: done = run_cp(engine, address, loop.context(), options, screen); break;
+    case Command::port_forward:
+      done = run_port_forward(std::move(engine), std::move(address), loop.context(), options, screen);
+      break;
+    case Command::top: done = run_top(engine, address, options, screen); break;
+    case Command::image_load:
+      done = run_image_load(std::move(engine), std::move(address), loop.context(), options, screen);
+      break;
+    default: {
+      ApiClient client(std::move(engine), std::move(address));
+      done = run_command(client, options, *manifests, screen);
+    }
+  }
   transport.disconnect();
   return done;
 }

@@ -37,13 +37,12 @@ Outcome<Json> apply_one(ApiClient& client, const ManifestDocument& manifest, con
   Json object = manifest.object;
   const bool is_named_by_uid = recreates && give_uid(object);
   Json request = Json::object();
-  request.set("op", "apply").set("object", std::move(object));
   if (recreates && !is_named_by_uid) request.set("recreate", true);
   if (creates) request.set("create", true);
   if (options.dry_run) request.set("dryRun", true);
   // A second create finds the object of the first, or of somebody else who chose the name.
   const bool is_idempotent = creates ? manifest.has_generated_name : !recreates || is_named_by_uid;
-  Outcome<Json> answer = client.ask(std::move(request), is_idempotent);
+  Outcome<Json> answer = client.apply(std::move(request), std::move(object), is_idempotent);
   const bool is_own = creates && client.was_resent() && !answer && answer.error().exit == Exit::refused &&
                       answer.error().text.ends_with(" already exists");
   if (is_own) return Json(Json::Object{{"ok", Json(true)}, {"result", Json("created")}});

@@ -4,10 +4,15 @@
 
 #include <ostream>
 
+#include "core/streams/stream_query.h"
 #include "firmware-host/ctl/api_client.h"
 #include "firmware-host/ctl/manifest.h"
 #include "firmware-host/ctl/options.h"
 #include "firmware-host/ctl/outcome.h"
+
+namespace asio {
+class io_context;
+}
 
 namespace berth {
 
@@ -45,6 +50,30 @@ Outcome<void> run_waiting(ApiClient& client, const CtlOptions& options, const Sc
 // Allow or reject one of them.
 Outcome<void> run_allow(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_reject(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Prints the log of a container, read from its device without the gateway. Exit::no_answer: the device did not answer.
+Outcome<void> run_logs(ApiClient::Engine engine, ApiClient::Address address, const CtlOptions& options,
+                       const Screen& screen);
+// Runs a command in a container: its exit code; Exit::unreachable, Exit::no_answer: whether it has ended is not known.
+// `input`: the descriptor that it reads, if the query says that it has an input.
+Outcome<int> exec_in_pod(ApiClient::Engine engine, ApiClient::Address address, asio::io_context& context,
+                         ExecQuery query, const Screen& screen, int input);
+// The same for the command line; a failure has the command's exit code.
+Outcome<void> run_exec(ApiClient::Engine engine, ApiClient::Address address, asio::io_context& context,
+                       const CtlOptions& options, const Screen& screen);
+// Copies between this machine and a container. Prints warnings.
+Outcome<void> run_cp(const ApiClient::Engine& engine, const ApiClient::Address& address, asio::io_context& context,
+                     const CtlOptions& options, const Screen& screen);
+// Goes on until it is interrupted; a failure: it could not begin.
+Outcome<void> run_port_forward(ApiClient::Engine engine, ApiClient::Address address, asio::io_context& context,
+                               const CtlOptions& options, const Screen& screen);
+// Shows what nodes or pods use; Exit::no_answer if a device did not say.
+Outcome<void> run_top(const ApiClient::Engine& engine, const ApiClient::Address& address, const CtlOptions& options,
+                      const Screen& screen);
+// Sends an archive of images to a device, and waits until it has loaded them; shows their names.
+Outcome<void> run_image_load(ApiClient::Engine engine, ApiClient::Address address, asio::io_context& context,
+                             const CtlOptions& options, const Screen& screen);
+// Shows the images that a device reports.
+Outcome<void> run_image_list(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
 
 // The kind named on the command line; Exit::usage with a list of the kinds if unknown.

@@ -160,6 +160,17 @@ void write_node(Page& page, const Json& node) {
   page.block("Images", field(node, {"status", "images"}));
 }
 
+// As kubectl describes a Secret: of its values the sizes only, which is all that the gateway was asked for.
+void write_secret(Page& page, const Json& secret) {
+  write_meta(page, secret);
+  page.line("Type", text_field(secret, {"type"}));
+  page.line("Immutable", text_field(secret, {"immutable"}));
+  page.title("Data");
+  for (const auto& [key, bytes] : object_field(secret, {"data"})) {
+    page.line(key, (bytes.is_integer() ? std::to_string(bytes.as_int()) : "?") + " bytes", 1);
+  }
+}
+
 }  // namespace
 
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen) {
@@ -177,6 +188,8 @@ Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const S
     write_pod(page, *object);
   } else if ((*kind)->kind == Kind::node) {
     write_node(page, *object);
+  } else if ((*kind)->kind == Kind::secret) {
+    write_secret(page, *object);
   } else {
     write_meta(page, *object);
     for (const auto& [key, value] : object->as_object()) {

@@ -46,6 +46,8 @@ class View {
       : client_(client), options_(options), kind_(kind), screen_(screen) {
     form_.wide = options.form == OutputForm::wide;
     form_.with_namespace = options.all_namespaces;
+    form_.now = RealClock().wall();
+    if (is_text(options.form)) values_ = ApiClient::Values::whole;
     if (kind.namespaced && !options.all_namespaces) {
       name_space_ = namespace_of(options);
     }
@@ -83,8 +85,8 @@ class View {
 
  private:
   Outcome<std::vector<Json>> fetch() {
-    if (options_.name.empty()) return client_.list(kind_, name_space_);
-    Outcome<Json> object = client_.get(kind_, name_space_, options_.name);
+    if (options_.name.empty()) return client_.list(kind_, name_space_, values_);
+    Outcome<Json> object = client_.get(kind_, name_space_, options_.name, values_);
     if (!object) return std::unexpected(std::move(object.error()));
     return std::vector<Json>{std::move(*object)};
   }
@@ -161,7 +163,7 @@ class View {
         return {};
       }
     }
-    const Outcome<Json> object = client_.get(kind_, name_space, name);
+    const Outcome<Json> object = client_.get(kind_, name_space, name, values_);
     if (object) {
       report_object(*object);
     } else if (object.error().exit == Exit::refused) {
@@ -191,6 +193,7 @@ class View {
   const KindName& kind_;
   Screen screen_;
   TableForm form_;
+  ApiClient::Values values_ = ApiClient::Values::sizes;
   std::string name_space_;  // empty: all namespaces, or a cluster-scoped kind
   TableWriter writer_;
   std::map<std::string, std::string> shown_;  // by key: as last shown
@@ -247,6 +250,9 @@ Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Scr
   }
   if (const std::string full = text_field(*answer, {"full"}); !full.empty()) {
     rows.push_back({"new objects", "refused: " + full});
+  }
+  if (const std::string locked = text_field(*answer, {"lockedSecrets"}); !locked.empty()) {
+    rows.push_back({"secrets", locked});
   }
   for (const Json& path : list_field(*answer, {"setAside"})) {
     if (path.is_string()) rows.push_back({"set aside", path.as_string()});

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "core/api/config_objects.h"
 #include "core/api/validation.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/yaml.h"
@@ -13,7 +14,7 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind contains the whole pod (core/handshake/rules.md, Topics)
-constexpr std::size_t kObjectBytesMax = 63 * 1024;  // a request is one message of at most 64 KiB
+constexpr std::size_t kObjectBytesMax = 60 * 1024;  // a request is one message of at most 64 KiB
 
 constexpr std::size_t kGeneratedMax = 63;  // bytes of a name made from generateName, as upstream
 
@@ -62,7 +63,9 @@ class Reader {
       for (const std::string& reason : checked.reasons()) add_error(prefix, reason);
       return;
     }
-    const std::size_t limit = kind->kind == Kind::pod ? kPodBytesMax : kObjectBytesMax;
+    const std::size_t limit = kind->kind == Kind::pod ? kPodBytesMax
+                              : is_config(kind->kind) ? kConfigTextMax
+                                                      : kObjectBytesMax;
     if (object.dump().size() > limit) {
       return add_error(
           prefix, "the object is larger than " + std::to_string(limit / 1024) + " KiB; move large data to a volume");

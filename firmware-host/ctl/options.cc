@@ -2,10 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <map>
 #include <utility>
 
 #include "core/api/kind.h"
+#include "core/api/names.h"
 #include "core/json/did_you_mean.h"
 #include "firmware-host/ctl/outcome.h"
 
@@ -18,7 +21,7 @@ using Command = CtlOptions::Command;
 constexpr const char* kFooter =
     "KIND is a kind by any of its names: pod, pods, po, node, no, persistentvolume, pv, persistentvolumeclaim, pvc,\n"
     "storageclass, sc, priorityclass, pc, namespace, ns, service, svc, poddisruptionbudget, pdb, csinode, csidriver,\n"
-    "csistoragecapacity. KIND NAME may be written KIND/NAME.\n"
+    "csistoragecapacity, configmap, cm, secret. KIND NAME may be written KIND/NAME.\n"
     "\n"
     "The gateway's address is taken from the command line, then --config, then --state-dir, then\n"
     "/etc/berth/operator/berthctl.yaml if it exists, then 127.0.0.1:1883 without a password.\n"
@@ -27,7 +30,7 @@ constexpr const char* kFooter =
     "object, plan: a pod fits nowhere; 2 invalid command line or configuration, or no valid manifest, nothing was "
     "sent;\n"
     "3 no connection to the broker; 4 no answer from the gateway; 71 system error, such as output that cannot be\n"
-    "written; 130 interrupted.\n";
+    "written; 130 interrupted; exec: those of the command.\n";
 
 // The words that an option takes, and what each means. The option library's own check would accept the numbers behind
 // them too, and show them.
@@ -222,6 +225,134 @@ void add_backup_commands(CLI::App& app, CtlOptions& to) {
   restore->add_flag("--force", to.backup.forces, "Set aside the store that is in the directory");
 }
 
+// "90s", "5m", "1h30m": as kubectl's durations, of these units.
+std::optional<Millis> parse_age(const std::string& text) {
+  constexpr Millis kAgeMax = Millis{366} * 24 * 3600 * 1000;
+  Millis age = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    Millis number = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    if (error != std::errc() || number < 0 || number > kAgeMax) return std::nullopt;
+    const auto from = static_cast<std::size_t>(end - text.data());
+    const std::size_t next = std::min(text.find_first_of("0123456789", from), text.size());
+    const std::string unit = text.substr(from, next - from);
+    const Millis one = unit == "ms" ? 1 : unit == "s" ? 1'000 : unit == "m" ? 60'000 : unit == "h" ? 3'600'000 : 0;
+    if (one == 0) return std::nullopt;
+    age += number * one;
+    if (age > kAgeMax) return std::nullopt;
+    at = next;
+  }
+  return text.empty() ? std::nullopt : std::optional(age);
+}
+
+void add_logs(CLI::App& app, CtlOptions& to) {
+  CLI::App* logs = add_command(app, to, "logs", "Show the output of a container of a pod", Command::logs);
+  logs->add_option("POD", to.name, "Name of the pod, or pod/NAME")->required();
+  add_namespace(*logs, to);
+  logs->add_option("-c,--container", to.logs.container, "Container, default the first one")->type_name("NAME");
+  logs->add_flag("-f,--follow", to.logs.follow, "Go on until the container ends, over lost connections too");
+  logs->add_flag("-p,--previous", to.logs.previous, "Of the run before")->excludes("--follow");
+  logs->add_flag("--timestamps", to.logs.timestamps, "The time before each line, on the device's clock");
+  const auto read_age = [&to](const std::string& text) {
+    to.logs.since_ms = parse_age(text);
+    if (!to.logs.since_ms)
+      throw CLI::ValidationError("--since", "must be a duration such as 90s, 5m or 1h30m, got \"" + text + "\"");
+  };
+  logs->add_option_function<std::string>("--since", read_age, "Lines that are not older, such as 90s, 5m or 1h30m")
+      ->type_name("DURATION");
+  const auto read_tail = [&to](const std::int64_t& lines) {
+    if (lines < -1) throw CLI::ValidationError("--tail", "must be a number of lines, or -1 for all");
+    if (lines >= 0) to.logs.tail = static_cast<std::uint64_t>(lines);
+  };
+  logs->add_option_function<std::int64_t>("--tail", read_tail, "The last lines only; -1: all")->type_name("LINES");
+}
+
+void add_exec(CLI::App& app, CtlOptions& to) {
+  CLI::App* exec =
+      add_command(app, to, "exec", "Run a command in a container of a pod; exits with its exit code", Command::exec);
+  exec->add_option("POD", to.name, "Name of the pod, or pod/NAME")->required();
+  exec->add_option("COMMAND", to.exec.command, "The command and its arguments, behind --")->required();
+  add_namespace(*exec, to);
+  exec->add_option("-c,--container", to.exec.container, "Container, default the first one")->type_name("NAME");
+  exec->add_flag("-i,--stdin", to.exec.input, "The command reads the standard input");
+  exec->add_flag("-t,--tty", to.exec.terminal, "The command has a terminal");
+}
+
+void add_cp(CLI::App& app, CtlOptions& to) {
+  CLI::App* cp =
+      add_command(app, to, "cp", "Copy files and directories to or from a container; it needs tar there", Command::cp);
+  cp->add_option("FROM", to.copy.from, "A path, or [NAMESPACE/]POD:PATH")->required();
+  cp->add_option("TO", to.copy.to, "Likewise; exactly one of the two is of a pod")->required();
+  add_namespace(*cp, to);
+  cp->add_option("-c,--container", to.copy.container, "Container, default the first one")->type_name("NAME");
+}
+
+// "8080:80", ":80" (a free one) or "80" (the same).
+std::optional<PortPair> parse_ports(const std::string& text) {
+  const auto read = [](const std::string& digits) {
+    int port = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    const bool is_port = error == std::errc() && end == digits.data() + digits.size() && port > 0 && port < 65536;
+    return is_port ? std::optional(port) : std::nullopt;
+  };
+  const std::size_t colon = text.find(':');
+  const std::optional<int> remote = read(colon == std::string::npos ? text : text.substr(colon + 1));
+  const std::optional<int> local = colon == std::string::npos ? remote : colon == 0 ? 0 : read(text.substr(0, colon));
+  if (!remote || !local) return std::nullopt;
+  return PortPair{*local, *remote};
+}
+
+void add_port_forward(CLI::App& app, CtlOptions& to) {
+  CLI::App* forward =
+      add_command(app, to, "port-forward", "Lead local TCP ports to ports of a pod", Command::port_forward);
+  forward->add_option("POD", to.name, "Name of the pod, or pod/NAME")->required();
+  const auto read = [&to](const std::vector<std::string>& all) {
+    for (const std::string& text : all) {
+      const std::optional<PortPair> ports = parse_ports(text);
+      if (!ports) throw CLI::ValidationError("PORTS", "must be LOCAL:REMOTE, :REMOTE or PORT, got \"" + text + "\"");
+      to.forward.ports.push_back(*ports);
+    }
+  };
+  forward->add_option_function<std::vector<std::string>>("PORTS", read, "LOCAL:REMOTE, :REMOTE (a free one) or PORT")
+      ->required();
+  add_namespace(*forward, to);
+  forward->add_option("--address", to.forward.address, "IPv4 address to listen on, default 127.0.0.1")
+      ->type_name("ADDRESS");
+}
+
+void add_top(CLI::App& app, CtlOptions& to) {
+  CLI::App* top = add_command(app, to, "top", "Show what nodes or pods use now, asked of their devices", Command::top);
+  top->add_option("KIND", to.kind, "node or pod")->required();
+  top->add_option("NAME", to.name, "Name of one of them; default all");
+  add_namespace(*top, to);
+  top->add_flag("-A,--all-namespaces", to.all_namespaces, "Pods of all namespaces");
+  top->add_flag("--containers", to.top.containers, "Each container of the pods");
+}
+
+void add_image(CLI::App& app, CtlOptions& to) {
+  CLI::App* image = app.add_subcommand("image", "Load images into a device, or list those that it has")->fallthrough();
+  image->require_subcommand(1);
+  CLI::App* load = add_command(*image, to, "load", "Send an archive of images to a device", Command::image_load);
+  load->add_option("NODE", to.name, "Name of the device's node")->required();
+  load->add_option("FILE", to.image.file, "What docker save writes, or an OCI layout as a tar; -: standard input")
+      ->required();
+  load->add_option("--name", to.image.name, "Name of the only image in it; default what FILE says")->type_name("IMAGE");
+  CLI::App* list =
+      add_command(*image, to, "list", "Show the images of a device, as it reports them", Command::image_list);
+  list->add_option("NODE", to.name, "Name of the device's node")->required();
+}
+
+// Those that talk to devices, past the gateway.
+void add_device_commands(CLI::App& app, CtlOptions& to) {
+  add_logs(app, to);
+  add_exec(app, to);
+  add_cp(app, to);
+  add_port_forward(app, to);
+  add_top(app, to);
+  add_image(app, to);
+}
+
 void add_account_commands(CLI::App& app, CtlOptions& to) {
   CLI::App* enroll = add_command(app, to, "enroll",
                                  "Create a device's account at this machine's mosquitto, or berthd's own (--state-dir)",
@@ -286,6 +417,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   add_trial_options(*plan, to);
 
   add_permit_commands(app, to);
+  add_device_commands(app, to);
 
   CLI::App* remove = command("delete", "Delete an object, or the objects of manifests", Command::remove);
   remove->add_option("KIND", to.kind, "Kind of object");
@@ -313,6 +445,26 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   command("version", "Show the version of berthctl", Command::version);
 }
 
+// Of the commands that look into one pod.
+std::string check_pod(CtlOptions& options) {
+  static const std::map<Command, std::string> kInPod = {
+      {Command::logs, "logs"}, {Command::exec, "exec"}, {Command::port_forward, "port-forward"}};
+  const auto command = kInPod.find(options.command);
+  if (command == kInPod.end()) return {};
+  const std::size_t slash = options.name.find('/');
+  const KindName* kind = slash == std::string::npos ? nullptr : find_kind(options.name.substr(0, slash));
+  if (slash != std::string::npos && (kind == nullptr || kind->kind != Kind::pod)) {
+    return command->second + ": requires POD";
+  }
+  if (slash != std::string::npos) options.name.erase(0, slash + 1);
+  if (!is_valid_name(options.name)) return command->second + ": \"" + options.name + "\" is no name of a pod";
+  if (!is_valid_name(namespace_of(options))) {
+    return command->second + ": \"" + namespace_of(options) + "\" is no namespace";
+  }
+  if (options.exec.terminal && !options.exec.input) return "exec: -t requires -i";
+  return {};
+}
+
 // Checks that CLI11 cannot express; empty: no error.
 std::string check(CtlOptions& options) {
   if (const std::size_t slash = options.kind.find('/'); slash != std::string::npos) {
@@ -323,6 +475,14 @@ std::string check(CtlOptions& options) {
   }
   const bool named = !options.kind.empty() && !options.name.empty();
   if (options.command == Command::describe && !named) return "describe: requires KIND and NAME";
+  if (const std::string wrong = check_pod(options); !wrong.empty()) return wrong;
+  const bool is_image = options.command == Command::image_load || options.command == Command::image_list;
+  if (is_image && !is_valid_name(options.name)) return "image: \"" + options.name + "\" is no name of a node";
+  if (options.command == Command::top) {
+    const KindName* kind = find_kind(options.kind);
+    if (kind == nullptr || (kind->kind != Kind::pod && kind->kind != Kind::node)) return "top: requires node or pod";
+    options.top.of_nodes = kind->kind == Kind::node;
+  }
   static const std::map<Command, std::string> kOfPods = {
       {Command::explain, "explain"}, {Command::allow, "allow"}, {Command::reject, "reject"}};
   if (const auto of_pods = kOfPods.find(options.command); of_pods != kOfPods.end()) {

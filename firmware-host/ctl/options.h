@@ -62,6 +62,54 @@ struct BackupOptions {
   bool forces = false;  // restore: set aside the store that the directory has
 };
 
+// What `logs` shows.
+struct LogsOptions {
+  std::string container;  // empty: the first one
+  bool follow = false;
+  bool previous = false;
+  bool timestamps = false;
+  std::optional<std::uint64_t> tail;
+  std::optional<Millis> since_ms;
+};
+
+// What `exec` runs.
+struct ExecOptions {
+  std::string container;  // empty: the first one
+  bool input = false;
+  bool terminal = false;
+  std::vector<std::string> command;
+};
+
+// What `cp` copies: one of them is "[NAMESPACE/]POD:PATH".
+struct CopyOptions {
+  std::string from;
+  std::string to;
+  std::string container;  // empty: the first one
+};
+
+struct PortPair {
+  int local = 0;  // 0: one that is free
+  int remote = 0;
+};
+
+// What `port-forward` listens on.
+struct ForwardOptions {
+  std::vector<PortPair> ports;
+  std::string address = "127.0.0.1";
+};
+
+// What `image load` sends.
+struct ImageOptions {
+  std::string file;  // "-": standard input
+  std::string name;  // of the only image in it; empty: those that it says
+};
+
+// What `top` shows.
+struct TopOptions {
+  bool of_nodes = false;  // otherwise of pods
+  bool containers = false;
+};
+
 struct CtlOptions {
   enum class Command {
     apply,
@@ -77,6 +125,13 @@ struct CtlOptions {
     forget,
     adopt,
     status,
+    logs,
+    exec,
+    cp,
+    port_forward,
+    top,
+    image_load,
+    image_list,
     enroll,
     revoke,
     backup,
@@ -101,6 +156,12 @@ struct CtlOptions {
   std::string node;          // explain, plan: the node to list first; adopt: that runs the pod; empty: none
   std::string plugin;        // allow, reject: for this Permit plugin only; empty: all that hold the pod back
   std::string reason;        // reject
+  LogsOptions logs;
+  ExecOptions exec;
+  CopyOptions copy;
+  ForwardOptions forward;
+  TopOptions top;
+  ImageOptions image;
   EnrollOptions enroll;
   BackupOptions backup;
 };

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <system_error>
 
+#include "core/api/config_objects.h"
 #include "core/api/default_class.h"
+#include "core/api/timestamp.h"
+#include "firmware-host/ctl/events.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/text.h"
 
@@ -159,6 +162,16 @@ std::string drivers_cell(const Json& node) {
   return join(drivers);
 }
 
+// pkg/printers/internalversion/printers.go printConfigMap, printSecret.
+std::string data_cell(const Json& object) {
+  return std::to_string(object_field(object, {"data"}).size() + object_field(object, {"binaryData"}).size());
+}
+
+std::string created_cell(const Json& object, Millis now) {
+  const auto created = parse_timestamp(text_field(object, {"metadata", "creationTimestamp"}));
+  return created ? age_text(now - *created) : "<unknown>";
+}
+
 // Columns of the kinds that group pods and of the CSI kinds.
 const std::vector<Column>& columns_of_other_kind(Kind kind) {
   static const std::vector<Column> kService = {
@@ -180,12 +193,18 @@ const std::vector<Column>& columns_of_other_kind(Kind kind) {
       {"CAPACITY", [](const Json& object) { return text_field(object, {"capacity"}); }},
       {"MAXIMUM", [](const Json& object) { return text_field(object, {"maximumVolumeSize"}); }}};
   static const std::vector<Column> kNamespace = {{"NAME", name_cell}, {"LABELS", labels_cell, true}};
+  static const std::vector<Column> kConfigMap = {{"NAME", name_cell}, {"DATA", data_cell}};
+  static const std::vector<Column> kSecret = {{"NAME", name_cell},
+                                              {"TYPE", [](const Json& secret) { return text_field(secret, {"type"}); }},
+                                              {"DATA", data_cell}};
   switch (kind) {
     case Kind::service: return kService;
     case Kind::pod_disruption_budget: return kBudget;
     case Kind::csi_node: return kCsiNode;
     case Kind::csi_driver: return kCsiDriver;
     case Kind::csi_storage_capacity: return kCsiCapacity;
+    case Kind::config_map: return kConfigMap;
+    case Kind::secret: return kSecret;
     default: return kNamespace;
   }
 }
@@ -197,6 +216,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"STATUS", pod_status},
       {"NODE", [](const Json& pod) { return text_field(pod, {"status", "nodeName"}); }},
       {"RESTARTS", restarts_cell, true},
+      {"IP", [](const Json& pod) { return text_field(pod, {"status", "podIP"}); }, true},
       {"ATTEMPTS", [](const Json& pod) { return text_field(pod, {"status", "scheduler", "attempts"}); }, true},
       {"QUEUE", [](const Json& pod) { return text_field(pod, {"status", "scheduler", "queue"}); }, true},
       {"EPOCH", [](const Json& pod) { return text_field(pod, {"status", "scheduler", "epoch"}); }, true},
@@ -270,6 +290,7 @@ Cells table_header(Kind kind, const TableForm& form) {
   for (const Column& column : columns_of_kind(kind)) {
     if (form.wide || !column.wide) row.emplace_back(column.title);
   }
+  if (is_config(kind)) row.emplace_back("AGE");
   return row;
 }
 
@@ -279,6 +300,7 @@ Cells table_row(Kind kind, const Json& object, const TableForm& form) {
   for (const Column& column : columns_of_kind(kind)) {
     if (form.wide || !column.wide) row.push_back(column.cell(object));
   }
+  if (is_config(kind)) row.push_back(created_cell(object, form.now));
   for (std::string& cell : row) {
     if (cell.empty()) cell.push_back('-');
   }

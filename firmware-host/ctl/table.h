@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/api/kind.h"
+#include "core/clock.h"
 #include "core/json/json.h"
 
 namespace berth {
@@ -12,6 +13,7 @@ namespace berth {
 struct TableForm {
   bool wide = false;            // more columns
   bool with_namespace = false;  // NAMESPACE first, for kinds that have one
+  Millis now = 0;               // the wall clock, for AGE
 };
 
 using Cells = std::vector<std::string>;

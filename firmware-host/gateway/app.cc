@@ -23,6 +23,7 @@
 #include "firmware-host/gateway/installation.h"
 #include "firmware-host/gateway/memory_budget.h"
 #include "firmware-host/gateway/scheduler_config.h"
+#include "firmware-host/gateway/secret_sealer.h"
 #include "firmware-host/gateway/signing.h"
 #include "firmware-host/gateway/status_pages.h"
 #include "firmware-host/gateway/store.h"
@@ -159,6 +160,7 @@ class GatewayApp {
     options.seed = settings_.tie_seed != 0 ? settings_.tie_seed : true_random();
     options.identity_seed = true_random();
     options.proof_key = key_;
+    options.sealer = sealer_.get();
     return options;
   }
 
@@ -173,6 +175,7 @@ class GatewayApp {
     Result<ProofKey> key = open_proof_key(state_->file("gateway.key"));
     if (!key) return fail(gateway_exit::kMachine, "cannot start", key.error());
     key_ = *key;
+    sealer_ = std::make_unique<SecretSealer>(state_->file("secrets.key"));
     return gateway_exit::kOk;
   }
 
@@ -440,6 +443,7 @@ class GatewayApp {
   std::unique_ptr<Broker> broker_;  // null: settings_.broker names an external one
   std::unique_ptr<Store> store_;
   std::optional<ProofKey> key_;
+  std::unique_ptr<SecretSealer> sealer_;
   std::optional<MarkFile> marks_;
   std::optional<TimeFile> time_file_;    // with TLS to a broker of one's own
   std::optional<TimeFloor> time_floor_;  // likewise

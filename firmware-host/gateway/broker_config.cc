@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "core/streams/frame.h"
+
 namespace berth {
 
 namespace {
@@ -28,12 +30,29 @@ void allow_node(std::string& text, const std::string& root, const std::string& g
   allow(text, "read", root + "gateways/+/presence/+");
 }
 
+// What a device publishes may be retained, if it likes: so it may write to a few topics for each operator that there
+// is, and to no others. A pattern counts for all accounts (mosquitto.conf(5), acl_file), with its own name for %u,
+// those that were enrolled before this operator included; below its name an operator has no streams.
+void allow_streams(std::string& text, const std::string& root, const std::string& name) {
+  const std::string streams = root + "streams/%u/" + name + "/";
+  const auto pattern = [&](std::string_view access, const std::string& below) {
+    text.append("pattern ").append(access).append(" ").append(streams).append(below).append("\n");
+  };
+  pattern("read", "+/down");
+  for (int slot = 0; slot < kStreamSlots; ++slot) pattern("write", std::to_string(slot) + "/up");
+}
+
+// What devices say, but not what they are asked: requests have the contents of Secrets.
 void allow_operator(std::string& text, const std::string& root, const std::string& name) {
-  for (const char* topic : {"status/#", "events/#", "nodes/#", "gateways/+/presence/+", "leader"})
+  for (const char* topic : {"status/#", "events/#", "nodes/+/state", "nodes/+/presence", "nodes/+/heartbeat",
+                            "nodes/+/pods/+/+", "gateways/+/presence/+", "leader"})
     allow(text, "read", root + topic);
   allow(text, "readwrite", root + "desired/#");
   allow(text, "write", root + "gateways/+/api");
   allow(text, "read", root + "clients/" + name + "/#");
+  allow(text, "read", root + "streams/+/" + name + "/+/up");
+  allow(text, "write", root + "streams/+/" + name + "/+/down");
+  allow_streams(text, root, name);
 }
 
 }  // namespace

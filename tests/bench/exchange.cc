@@ -38,7 +38,10 @@ constexpr int kPods = kRounds * kGroup;
 constexpr int kPairs = 5000;  // plain pairs before them
 constexpr int kLone = 200;    // pods applied one after another
 constexpr int kPairsAtOnce = 64;
-constexpr int kHandlersPerTurn = 128;  // as in firmware-host/loop.h
+constexpr int kStreamedRounds = 10;                  // each of a group without streams and one beside them
+constexpr int kStreams = 3;                          // from as many devices
+constexpr std::uint64_t kStreamsBegin = 256 * 1024;  // they run once so many bytes have come
+constexpr int kHandlersPerTurn = 128;                // as in firmware-host/loop.h
 
 class SteadyClock final : public Clock {
  public:
@@ -140,6 +143,24 @@ class Run {
   }
   double pairs_per_second() const { return kRounds * kPairs / pairs_s_; }
   double binds_per_second() const { return kPods / binds_s_; }
+  // By turns binds alone and beside kStreams streams.
+  void run_streamed_rounds() {
+    int next = kPods;
+    for (int round = 0; round < kStreamedRounds; ++round) {
+      alone_s_ += seconds_to_bind(next, kGroup);
+      fleet_.stream(kStreams);
+      const std::uint64_t before = fleet_.streamed();
+      spin("the streams", [&] { return fleet_.streamed() > before + kStreamsBegin; });
+      const std::uint64_t begun = fleet_.streamed();
+      streamed_s_ += seconds_to_bind(next + kGroup, kGroup);
+      streamed_ += fleet_.streamed() - begun;
+      fleet_.stream(0);
+      next += 2 * kGroup;
+    }
+  }
+  // Of the speed without streams, what is left beside them.
+  double share_with_streams() const { return alone_s_ / streamed_s_; }
+  double streamed_bytes_per_second() const { return static_cast<double>(streamed_) / streamed_s_; }
   std::uint64_t bytes_a_bind() const { return bytes_ / kPods; }
   std::uint64_t commits() const { return commits_; }
   const std::map<std::string, CountedLink::Count>& counts() const { return counted_->counts(); }
@@ -149,7 +170,8 @@ class Run {
   // Milliseconds from the command to the operator until the pod is bound, one pod at a time; sorted.
   std::vector<double> lone_ms() {
     std::vector<double> times;
-    for (int pod = kPods; pod < kPods + kLone; ++pod) {
+    const int first = kPods + 2 * kStreamedRounds * kGroup;
+    for (int pod = first; pod < first + kLone; ++pod) {
       const auto began = std::chrono::steady_clock::now();
       fleet_.apply(pod, 1);
       spin("a single pod", [&] { return is_bound(pod); });
@@ -160,6 +182,16 @@ class Run {
   }
 
  private:
+  double seconds_to_bind(int first, int pods) {
+    const auto began = std::chrono::steady_clock::now();
+    fleet_.apply(first, pods);
+    int next = first;
+    spin("all pods to be bound", [&] {
+      while (next < first + pods && is_bound(next)) ++next;
+      return next == first + pods;
+    });
+    return seconds_since(began);
+  }
   void make_pairs() {
     const auto began = std::chrono::steady_clock::now();
     pairs_.ask_for(kPairs);
@@ -171,14 +203,7 @@ class Run {
     std::uint64_t manifests = 0;
     for (int pod = first; pod < first + kGroup; ++pod) manifests += manifest(pod).size();
     const Cpu cpu = used();
-    const auto began = std::chrono::steady_clock::now();
-    fleet_.apply(first, kGroup);
-    int next = first;
-    spin("all pods to be bound", [&] {
-      while (next < first + kGroup && is_bound(next)) ++next;
-      return next == first + kGroup;
-    });
-    binds_s_ += seconds_since(began);
+    binds_s_ += seconds_to_bind(first, kGroup);
     const Cpu after = used();
     cpu_s_.gateway += after.gateway - cpu.gateway;
     cpu_s_.fleet += after.fleet - cpu.fleet;
@@ -248,7 +273,8 @@ class Run {
   std::unique_ptr<Gateway> gateway_;
   std::set<int> gateway_sockets_;
   bool received_ = false;  // a message in this turn
-  double pairs_s_ = 0, binds_s_ = 0;
+  double pairs_s_ = 0, binds_s_ = 0, alone_s_ = 0, streamed_s_ = 0;
+  std::uint64_t streamed_ = 0;
   Cpu cpu_s_;
   std::uint64_t commits_ = 0, bytes_ = 0;
 };
@@ -278,6 +304,7 @@ void measure(const std::string& folder, Layout layout) {
   const double pairs = run.pairs_per_second(), binds = run.binds_per_second();
   const std::uint64_t bytes = run.bytes_a_bind(), commits = run.commits();
   const auto counts = run.counts();
+  run.run_streamed_rounds();
   const std::vector<double> lone = run.lone_ms();
   std::printf("%zu devices on %zu connections\n", layout.nodes, layout.connections);
   std::printf("plain: %.0f request/answer pairs a second over this broker, %.0f fsyncs of 16 KiB a second\n", pairs,
@@ -287,6 +314,8 @@ void measure(const std::string& folder, Layout layout) {
   const Cpu cpu = run.cpu_us();
   std::printf("  %.3f commits per bind; CPU per bind: %.0f us of the gateway, %.0f of the fleet, %.0f of the broker\n",
               static_cast<double>(commits) / kPods, cpu.gateway, cpu.fleet, cpu.broker);
+  std::printf("beside %d streams at full speed, %.1f MiB a second: %.1f %% of the binds without (limit: 90 %%)\n",
+              kStreams, run.streamed_bytes_per_second() / (1024 * 1024), 100 * run.share_with_streams());
   std::printf("%llu bytes on the wire per bind at the gateway's socket, not counting one manifest (limit: 900)\n",
               static_cast<unsigned long long>(bytes));
   for (const auto& [cause, count] : counts) {

@@ -19,10 +19,22 @@
 
 #include "core/handshake/topics.h"
 #include "core/log.h"
+#include "tests/bench/exchange_streams.h"
 #include "tests/bench/ready_device.h"
 #include "transports/mqtt.h"
 
 namespace berth::bench {
+
+// Pods that the operator is to apply, and streams that are to run: what the other process writes to this one.
+struct Command {
+  int first = 0, pods = 0, streams = 0;
+};
+
+// What the two processes share.
+struct Progress {
+  std::atomic<bool> is_up{false};
+  std::atomic<std::uint64_t> streamed{0};
+};
 
 namespace {
 
@@ -49,15 +61,25 @@ void publish(MqttTransport& link, std::string topic, std::string payload, bool r
   link.send(message);
 }
 
+std::string node_name(std::size_t node) { return "node-" + std::to_string(10'000 + node); }
+
 // Devices that share one connection to the broker.
 class Devices final : public Transport::Handler {
  public:
-  Devices(std::unique_ptr<MqttTransport> link, std::string bare, std::vector<std::string> nodes)
-      : link_(std::move(link)), bare_topic_(std::move(bare)), nodes_(std::move(nodes)) {
+  Devices(asio::io_context& loop, std::unique_ptr<MqttTransport> link, std::string bare, std::vector<std::string> nodes)
+      : loop_(loop), link_(std::move(link)), bare_topic_(std::move(bare)), nodes_(std::move(nodes)) {
     link_->set_handler(this);
     link_->start();
   }
   bool is_up() const { return link_->is_up(); }
+  // Those of its nodes that are among the first of all.
+  void serve_streams(int streams) {
+    servers_.clear();
+    for (int node = 0; node < streams; ++node) {
+      if (std::find(nodes_.begin(), nodes_.end(), node_name(static_cast<std::size_t>(node))) == nodes_.end()) continue;
+      servers_.push_back(std::make_unique<StreamOfLines>(loop_, *link_, node_name(static_cast<std::size_t>(node))));
+    }
+  }
 
  private:
   void on_link(bool up) override {
@@ -74,6 +96,9 @@ class Devices final : public Transport::Handler {
     }
   }
   void on_message(const Message& message) override {
+    for (const auto& server : servers_) {
+      if (server->on_message(message)) return;
+    }
     if (message.topic == bare_topic_) return publish(*link_, kBareAnswer, message.payload, false);
     const std::string node(topics_.split(message.topic)[1]);
     // As core/agent/answers.cc: those that are asked for again are of QoS 0, and so are the requests.
@@ -82,25 +107,23 @@ class Devices final : public Transport::Handler {
     }
   }
 
+  asio::io_context& loop_;
   std::unique_ptr<MqttTransport> link_;
+  std::vector<std::unique_ptr<StreamOfLines>> servers_;
   std::string bare_topic_;
   std::vector<std::string> nodes_;
   Topics topics_{"default"};
   Vias vias_;
 };
 
-// Pods that the operator is to apply: what the other process writes to this one.
-struct Command {
-  int first = 0, pods = 0;
-};
-
 class FleetProcess {
  public:
-  FleetProcess(int port, Layout layout, int commands, std::atomic<bool>& is_up)
+  FleetProcess(int port, Layout layout, int commands, Progress& progress)
       : port_(port),
         layout_(layout),
-        is_up_(is_up),
+        progress_(progress),
         operator_(loop_, log_, link_options(port, "operator")),
+        reader_(loop_, log_, link_options(port, "reader"), progress.streamed),
         commands_(loop_, commands) {}
 
   void run() {
@@ -115,7 +138,7 @@ class FleetProcess {
     const auto is_up = [](const auto& each) { return each->is_up(); };
     const bool all = operator_.is_up() && std::all_of(devices_.begin(), devices_.end(), is_up);
     if (all && devices_.size() == layout_.connections) {
-      is_up_ = true;
+      progress_.is_up = true;
       return;
     }
     const std::size_t end = std::min(devices_.size() + kConnectedAtOnce, layout_.connections);
@@ -128,17 +151,19 @@ class FleetProcess {
   void connect(std::size_t connection) {
     std::vector<std::string> nodes;
     for (std::size_t node = connection; node < layout_.nodes; node += layout_.connections) {
-      nodes.push_back("node-" + std::to_string(10'000 + node));
+      nodes.push_back(node_name(node));
     }
     const std::string id = "devices-" + std::to_string(connection);
-    devices_.push_back(std::make_unique<Devices>(std::make_unique<MqttTransport>(loop_, log_, link_options(port_, id)),
+    devices_.push_back(std::make_unique<Devices>(loop_,
+                                                 std::make_unique<MqttTransport>(loop_, log_, link_options(port_, id)),
                                                  bare_topic(connection), std::move(nodes)));
   }
   void read_command() {
     asio::async_read(commands_, asio::buffer(&command_, sizeof command_),
                      [this](const asio::error_code& error, std::size_t) {
                        if (error) _exit(0);  // the benchmark has ended
-                       apply();
+                       if (command_.pods > 0) apply();
+                       if (command_.streams != streams_) set_streams(command_.streams);
                        read_command();
                      });
   }
@@ -152,13 +177,22 @@ class FleetProcess {
     operator_.gather(false);
   }
 
+  // From the first devices, one each.
+  void set_streams(int streams) {
+    streams_ = streams;
+    reader_.read_from(streams);
+    for (const auto& device : devices_) device->serve_streams(streams);
+  }
+
   const int port_;
   const Layout layout_;
-  std::atomic<bool>& is_up_;
+  Progress& progress_;
   asio::io_context loop_;
   SilentLog log_;
   MqttTransport operator_;
+  StreamReader reader_;
   std::vector<std::unique_ptr<Devices>> devices_;
+  int streams_ = 0;
   asio::steady_timer timer_{loop_};
   asio::posix::stream_descriptor commands_;
   Command command_;
@@ -189,9 +223,7 @@ double cpu_s_of(pid_t process) {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
-struct Fleet::Shared {
-  std::atomic<bool> is_up{false};
-};
+struct Fleet::Shared : Progress {};
 
 Fleet::Fleet(int port, Layout layout) {
   void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -204,7 +236,7 @@ Fleet::Fleet(int port, Layout layout) {
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(pipe_ends[1]);
-    FleetProcess(port, layout, pipe_ends[0], shared_->is_up).run();
+    FleetProcess(port, layout, pipe_ends[0], *shared_).run();
     _exit(0);
   }
   close(pipe_ends[0]);
@@ -220,8 +252,16 @@ Fleet::~Fleet() {
 
 bool Fleet::is_up() const { return shared_->is_up; }
 
-void Fleet::apply(int first, int pods) {
-  const Command command{first, pods};
+std::uint64_t Fleet::streamed() const { return shared_->streamed; }
+
+void Fleet::apply(int first, int pods) { send({first, pods, streams_}); }
+
+void Fleet::stream(int streams) {
+  streams_ = streams;
+  send({0, 0, streams_});
+}
+
+void Fleet::send(const Command& command) {
   if (write(commands_, &command, sizeof command) != sizeof command) fail("the fleet has ended");
 }
 

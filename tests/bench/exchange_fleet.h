@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace berth::bench {
@@ -34,13 +35,18 @@ class Fleet {
 
   bool is_up() const;  // all are connected
   void apply(int first, int pods);
+  // An operator begins, or ceases, to read from so many devices as fast as they send.
+  void stream(int streams);
+  std::uint64_t streamed() const;  // bytes that it has read
   pid_t process() const { return process_; }
 
  private:
   struct Shared;
+  void send(const struct Command& command);
 
   Shared* shared_;
   int commands_ = -1;
+  int streams_ = 0;
   pid_t process_ = -1;
 };
 

@@ -1,17 +1,19 @@
 """Latency of a single pod with real processes, from an operator's request until it runs, beside what the hardware allows.
 
     tests/run bench            builds with release flags, then runs this
-    BERTH_BUILD=build/release python3 tests/bench/lone.py [--pods N] [--folder FOLDER]
+    BERTH_BUILD=build/release python3 tests/bench/lone.py [--pods N] [--folder FOLDER] [--containers]
 
 mosquitto on loopback, berthd, berth-agent, a request as sent by berthctl (the API), and an observer that receives the answer and
 the statuses from the broker. Pods are applied one after another, each when gateway and device have published the final status of
 the one before. For comparison, in the same run: plain QoS 1 round trips between the same two clients, plain syncs of 4 KiB, and
-plain starts of the same workload.
+plain starts of the same workload. --containers (as root): pods are containers of an image that the device has, in the machine's
+network; beside them, the OCI runtime alone starts the same program in the same files.
 """
 
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
 
+import images  # noqa: E402
 import programs  # noqa: E402
 from broker import Broker, Client  # noqa: E402
 from fleet import Fleet  # noqa: E402
@@ -79,14 +82,22 @@ class Observer:
         self.process.wait()
 
 
-def spans_of_pod(fleet, sender, observer, name, number):
+def lone_pod(name, image):
+    made = pod(name, WORKLOAD, cpu="1m", memory="1Mi")
+    if image:
+        made["spec"]["hostNetwork"] = True
+        made["spec"]["containers"][0]["image"] = image
+    return made
+
+
+def spans_of_pod(fleet, sender, observer, made, number):
     """Seconds from the request to each stage."""
     answers = fleet.topic("clients/operator/answers")
     properties = Properties(PacketTypes.PUBLISH)
     properties.ResponseTopic, properties.CorrelationData = answers, str(number).encode()
-    manifest = pod(name, WORKLOAD, cpu="1m", memory="1Mi")
-    manifest["metadata"]["uid"] = uid = str(uuid.uuid4())
-    request = json.dumps({"op": "apply", "object": manifest})
+    name = made["metadata"]["name"]
+    made["metadata"]["uid"] = uid = str(uuid.uuid4())
+    request = json.dumps({"op": "apply", "object": made})
     answered = len(observer.came.get(answers, []))
     began = time.time()
     sender.paho.publish(fleet.topic("gateways/gw/api"), request, 1, False, properties)
@@ -106,10 +117,10 @@ def spans_of_pod(fleet, sender, observer, name, number):
     return {what: at - began for what, at in {**stages, "Running reported": running}.items()}
 
 
-def spans_of_ctl(fleet, observer, number):
-    name = f"ctl-{number}"
+def spans_of_ctl(fleet, observer, made):
+    name = made["metadata"]["name"]
     began = time.time()
-    fleet.apply(pod(name, WORKLOAD, cpu="1m", memory="1Mi"))
+    fleet.apply(made)
     applied = time.time()
     running = observer.first(fleet.topic(f"nodes/n1/pods/default/{name}"), b'"Running"')
     return {"berthctl apply ends": applied - began, "berthctl apply to Running": running - began}
@@ -145,32 +156,68 @@ def bare_start():
     return span
 
 
+def bare_container(folder, number):
+    """Seconds that the OCI runtime needs by itself to start the workload, in a bundle of its own."""
+    bundle = folder / f"bundle-{number}"
+    (bundle / "rootfs" / "bin").mkdir(parents=True)
+    shutil.copy(images.BUSYBOX, bundle / "rootfs" / "bin" / WORKLOAD[0])
+    subprocess.run(["runc", "spec", "--bundle", bundle], check=True)
+    spec = json.loads((bundle / "config.json").read_text())
+    spec["process"].update(terminal=False, args=list(WORKLOAD))
+    (bundle / "config.json").write_text(json.dumps(spec))
+    name = f"{folder.name}-{number}"
+    began = time.perf_counter()
+    subprocess.run(["runc", "run", "--detach", "--bundle", bundle, name], check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    span = time.perf_counter() - began
+    subprocess.run(["runc", "delete", "--force", name], check=True)
+    return span
+
+
+def runs_containers(fleet, folder):
+    """An image in a registry, and the flags of a device that may pull it; a function ends the registry."""
+    registry = images.Registry(folder / "registry")
+    config = folder / "containers.yaml"
+    config.write_text(f"containers: {{insecure_registries: ['{registry.address}'], cni_config_dir: {folder}/cni}}\n")
+    flags = ["--config", config, "--container-runtime", "auto", "--secret-dir", Path("/dev/shm") / fleet.name]
+    return registry.push("tools:1", {}), flags, registry.stop
+
+
+def end_containers(fleet):
+    """Which outlive their agent."""
+    subprocess.run(["sh", "-c", f"kill -9 $(cat $(find /sys/fs/cgroup -path '*berth/{fleet.name}.n1/*' -name cgroup.procs))"], check=False)
+
+
 def pause():
     time.sleep(PAUSE_S)
 
 
-def measure(folder, pods):
+def measure(folder, pods, with_containers):
     """Returns [(stage, seconds)] in the order of printing."""
     # It logs little, as the one that berthd runs.
     broker = Broker(folder / "broker", config="log_type none\nlog_type error\nlog_type information\n").start()
     fleet = Fleet(folder, broker.port)
     sender = observer = None
+    image, flags, end_registry = None, [], lambda: None
     try:
-        fleet.start("n1", capacity={"cpu": "64", "memory": "64Gi", "pods": str(pods + CTL_PODS + 10)})
+        if with_containers:
+            image, flags, end_registry = runs_containers(fleet, folder)
+        fleet.start("n1", extra=flags, capacity={"cpu": "64", "memory": "64Gi", "pods": str(pods + CTL_PODS + 10)})
         fleet.close_observer()
         sender = Client(broker.port, "operator", protocol=5)
         observer = Observer(broker.port, [fleet.topic(topic) for topic in OBSERVED], folder)
         sender.publish(fleet.topic("clients/operator/ready"), "1", retain=True)
         observer.first(fleet.topic("clients/operator/ready"))  # it has subscribed
+        spans_of_pod(fleet, sender, observer, lone_pod("first", image), -1)  # which the image comes with
         seen, trips = [], []
         for number in range(pods):
             pause()
-            seen.append(spans_of_pod(fleet, sender, observer, f"lone-{number}", number))
+            seen.append(spans_of_pod(fleet, sender, observer, lone_pod(f"lone-{number}", image), number))
             trips.append(round_trip(fleet, sender, observer, number))
         by_ctl = []
         for number in range(CTL_PODS):
             pause()
-            by_ctl.append(spans_of_ctl(fleet, observer, number))
+            by_ctl.append(spans_of_ctl(fleet, observer, lone_pod(f"ctl-{number}", image)))
         rows = [(what, [spans[what] for spans in seen]) for what in seen[0]]
         rows += [(what, [spans[what] for spans in by_ctl]) for what in by_ctl[0]]
         rows.append(("bare round trip, QoS 1", trips))
@@ -178,10 +225,14 @@ def measure(folder, pods):
         for client in (sender, observer):
             if client:
                 client.close()
+        if with_containers:
+            end_containers(fleet)
         fleet.stop()
+        end_registry()
         broker.stop()
     rows.append(("bare sync of 4 KiB", bare_syncs(folder, pods)))
-    rows.append(("bare start of the workload", [bare_start() for _ in range(pods)]))
+    starts = [bare_container(folder, number) if with_containers else bare_start() for number in range(pods)]
+    rows.append(("bare start of the workload", starts))
     return rows
 
 
@@ -193,12 +244,13 @@ def main():
     parser = argparse.ArgumentParser(description="Measures the latency of a single pod with real processes.")
     parser.add_argument("--pods", type=int, default=100)
     parser.add_argument("--folder", type=Path, default=programs.build_folder(), help="a folder on the disk to measure; /tmp may be in memory")
+    parser.add_argument("--containers", action="store_true", help="pods are containers of an image that the device has")
     given = parser.parse_args()
     programs.adopt_orphans()
     before = programs.children()
     try:
         with tempfile.TemporaryDirectory(prefix="lone-", dir=given.folder) as folder:
-            rows = measure(Path(folder), given.pods)
+            rows = measure(Path(folder), given.pods, given.containers)
     finally:
         programs.end_children_since(before)
     print(f"{'from the request to':28} {'count':>6} {'p50 ms':>8} {'p99 ms':>8} {'max ms':>8}")

@@ -1,6 +1,8 @@
-// Any bytes as messages between gateway and device. What was decoded must survive encoding and decoding, also in lists.
+// Any bytes as messages between gateway and device, or in a stream. What was decoded must survive encoding and
+// decoding, also in lists.
 #include "core/check.h"
 #include "core/handshake/messages.h"
+#include "core/streams/frame.h"
 
 using namespace berth;
 
@@ -35,5 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   CHECK(answers_again.size() == answers.size());
   for (const Answer& answer : answers_again) CHECK(answer.node == "n1");
   CHECK(encode_all(answers_again) == encode_all(answers));
+  if (const Result<StreamFrame> frame = decode_stream_frame(text)) {
+    const Result<StreamFrame> again = decode_stream_frame(encode(*frame));
+    CHECK(again && *again == *frame);
+  }
   return 0;
 }

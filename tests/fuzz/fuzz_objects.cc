@@ -2,6 +2,7 @@
 #include <array>
 #include <type_traits>
 
+#include "core/api/config_objects.h"
 #include "core/api/decode.h"
 #include "core/api/defaults.h"
 #include "core/api/namespace.h"
@@ -43,7 +44,7 @@ void try_pod(const Json& json) {
   if (pod) set_defaults(*pod);
 }
 
-constexpr std::array<void (*)(const Json&), 12> kTrials{
+constexpr std::array<void (*)(const Json&), 14> kTrials{
     try_pod,
     [](const Json& json) { try_one<Node>(decode_node, json); },
     [](const Json& json) { try_one<PersistentVolume>(decode_persistent_volume, json); },
@@ -56,6 +57,8 @@ constexpr std::array<void (*)(const Json&), 12> kTrials{
     [](const Json& json) { try_one<CsiNode>(decode_csi_node, json); },
     [](const Json& json) { try_one<CsiDriver>(decode_csi_driver, json); },
     [](const Json& json) { try_one<CsiStorageCapacity>(decode_csi_storage_capacity, json); },
+    [](const Json& json) { try_one<ConfigMap>(decode_config_map, json); },
+    [](const Json& json) { try_one<Secret>(decode_secret, json); },
 };
 
 }  // namespace

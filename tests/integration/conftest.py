@@ -26,7 +26,7 @@ def pytest_runtest_makereport(item):
     report = (yield).get_result()
     folder = item.funcargs.get("tmp_path") if hasattr(item, "funcargs") else None
     if report.failed and folder:
-        for log in sorted(Path(folder).rglob("*.log")):
+        for log in sorted(file for depth in ("*.log", "*/*.log") for file in Path(folder).glob(depth)):  # pods come and go below
             text = log.read_text(encoding="utf-8", errors="replace")
             report.sections.append((f"{log.relative_to(folder)}", text[-LOG_TAIL:]))
 

@@ -59,6 +59,10 @@ class Fleet:
     def agent_argv(self, node, port, labels, taints, capacity, volumes, extra):
         argv = [program_path("berth-agent", self.builds.get(node)), "--state-dir", self.state_dir(node),
                 *self.connection(node, port), "--fleet", self.name, "--gateway", self.gateway_name, "--node", node]
+        if node not in self.builds and "--container-runtime" not in extra:
+            argv += ["--container-runtime", "none"]  # manifests of tests name images that are nowhere
+        if node not in self.builds and "--bwrap" not in extra:
+            argv += ["--bwrap", "none"]  # pods of tests share files with them below /tmp
         for key, value in (labels or {}).items():
             argv += ["--label", f"{key}={value}"]
         for taint in taints or ():
@@ -252,6 +256,7 @@ class EmbeddedFleet(Fleet):
         self.account = lambda identity: ["--username", identity, "--password-file", self.password_file(identity)]
         self.nodes_of_broker = set(nodes)
         self.devices_port = None
+        self.exiting_broker = None
         self.observer_barrier = self.topic("desired/pods/default/barrier")
 
     def broker_file(self, name):
@@ -266,10 +271,16 @@ class EmbeddedFleet(Fleet):
         pid = self.broker_file("pid")
         return int(pid) if pid and Path(f"/proc/{pid}").exists() else None
 
+    def restart(self, name):
+        if name == "berthd":
+            self.exiting_broker = self.broker_pid()
+        return super().restart(name)
+
     def wait_broker(self, after=None):
-        """Waits until the broker accepts connections. `after`: the pid of its predecessor, which may still be exiting."""
+        """Waits until the broker accepts connections; not its predecessor, which may still be exiting after a restart of
+        berthd. `after`: the pid of the predecessor where it is replaced while berthd runs."""
         def accepts():
-            if self.broker_pid() in (None, 0, after) or not self.broker_file("port"):
+            if self.broker_pid() in (None, 0, after, self.exiting_broker) or not self.broker_file("port"):
                 return False
             with contextlib.suppress(OSError):
                 for file in ("port", "local-port"):  # mosquitto opens one after the other

@@ -1,9 +1,11 @@
 """Starts, kills and awaits the real programs under test, and leaves no process behind."""
 
+import contextlib
 import ctypes
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from waiting import patience, wait_until
@@ -119,14 +121,18 @@ def children():
 
 
 def end_children_since(before):
-    """Kills and reaps every child that is not in `before`, and the orphans that these leave in turn; returns the number."""
+    """Kills and reaps every child that is not in `before`, and the orphans that these leave in turn; returns the number. All
+    are killed before one is waited for: the first process of a namespace ends only once all others of it are reaped, and
+    some of them may be here."""
     ended = 0
     while new := children() - before:
         for pid in new:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                ended += 1
-            except (ProcessLookupError, ChildProcessError):
+        for pid in new:
+            try:
+                ended += os.waitpid(pid, os.WNOHANG)[0] == pid
+            except ChildProcessError:
                 before = before | {pid}
+        time.sleep(0.001)
     return ended

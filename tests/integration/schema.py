@@ -68,6 +68,8 @@ class Schemas:
             return [] if channel.get("x-empty-payload-clears") else ["the payload is empty"]
         if len(raw) > MAX_BYTES:
             return [f"the payload has {len(raw)} bytes"]
+        if channel.get("x-bytes-behind-a-line"):
+            raw = raw.partition(b"\n")[0]
         try:
             value = json.loads(raw, object_pairs_hook=without_duplicates)
         except (ValueError, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import signal
 
@@ -12,6 +13,7 @@ from manifests import pod
 from programs import Program, program_path
 from waiting import wait_until
 
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm"}  # as Kubernetes names them
 GATEWAY = {"gateway": "gw", "term": "1", "storeId": "s1", "floor": "0.0"}
 
 
@@ -68,7 +70,8 @@ def test_an_agent_publishes_the_state_of_its_node(fleet, gateway):
     fleet.start_agent("n1", labels={"zone": "a"}, taints=["dedicated=cam:NoSchedule"], volumes=["data=/srv/data:1Gi"],
                       make_volumes=False)
     state = gateway.client.wait_latest(fleet.topic("nodes/n1/state"), lambda s: True)
-    assert state["labels"] == {"zone": "a"}
+    system = {"kubernetes.io/os": "linux", "kubernetes.io/arch": ARCHITECTURES.get(platform.machine(), platform.machine())}
+    assert state["labels"] == {"zone": "a", **system}
     assert state["taints"] == [{"key": "dedicated", "value": "cam", "effect": "NoSchedule"}]
     assert state["allocatable"]["cpu"] == "2"
     assert state["volumes"] == [{"name": "data", "path": "/srv/data", "capacity": "1Gi", "storageClass": "local"}]

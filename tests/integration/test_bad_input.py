@@ -262,7 +262,7 @@ def test_a_gateway_that_loses_store_and_own_broker_waits_for_the_nodes_that_have
     for path in embedded.state_dir("berthd").glob("gateway.db*"):
         damage_header(path)  # also its log, which a killed gateway leaves behind
     embedded.restart("berthd")
-    embedded.wait_broker(after=broker)
+    embedded.wait_broker()
     wait_until(lambda: "before pods are placed: n1, n2\n" in embedded.ctl("status", check=False).stdout, "adopt mode")
     for name in ("n1", "n2"):
         embedded.restart(name)

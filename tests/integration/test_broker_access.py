@@ -24,6 +24,9 @@ TOPICS = [
       for below in ("answers/edge-a", "answers/edge-b", "api", "presence", "fence")),
     "desired/pods/default/web", "desired/nodes/edge-a", "status/pods/default/web", "events/default", "clients/operator/x",
     "clients/another/x",
+    *(f"streams/{node}/{name}/{slot}/{way}" for node in ("edge-a", "edge-b") for name in ("operator", "another") for slot in ("0", "7", "8", "s-1")
+      for way in ("down", "up")),
+    "streams/edge-a/operator/0/other", "streams/edge-a/operator/0",
 ]
 IDENTITIES = ["gateway", "edge-a", "edge-b", "operator", "stranger"]
 
@@ -45,7 +48,8 @@ def expected(identity, writing):
     if kind is None:
         return []
     filters = rules()[kind][0 if writing else 1]
-    named = [f.replace("<n>", identity).replace("<name>", identity).replace("<gw>", "gateway") for f in filters]
+    named = [f.replace("<n>", identity).replace("<name>", identity).replace("<gw>", "gateway").replace("<operator>", "operator")
+             .replace("<slot>", slot) for f in filters for slot in "01234567"]
     return [topic for topic in TOPICS if any(topic_matches(each, topic) for each in named)]
 
 
@@ -108,6 +112,11 @@ def test_the_table_of_the_protocol_says_something_of_each_role():
     assert len(expected("operator", writing=False)) > 10
 
 
+def test_no_operator_reads_what_devices_are_asked_since_that_has_the_contents_of_secrets():
+    readable = expected("operator", writing=False)
+    assert "nodes/edge-a/state" in readable and "nodes/edge-a/requests" not in readable
+
+
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_an_identity_publishes_and_reads_exactly_what_the_table_allows(guarded, identity):
     client = connect(guarded, identity)
@@ -134,6 +143,18 @@ def test_an_identity_publishes_and_reads_exactly_what_the_table_allows(guarded, 
     client.close()
     if gateway is not client:
         gateway.close()
+
+
+def test_what_a_device_leaves_retained_on_topics_of_streams_is_bounded(guarded):
+    device, gateway = connect(guarded, "edge-a"), connect(guarded, "gateway")
+    for name in ("operator", "gateway", "edge-a", *(f"made-up-{i}" for i in range(20))):
+        for slot in (*range(20), *(f"x-{i}" for i in range(20))):
+            device.publish(f"{FLEET}streams/edge-a/{name}/{slot}/up", "kept", retain=True)
+    gateway.subscribe(FLEET + "streams/#")
+    gateway.subscribe("behind/what/came")
+    assert sorted({topic for topic, _ in gateway.of("#")}) == [f"{FLEET}streams/edge-a/operator/{slot}/up" for slot in range(8)]
+    device.close()
+    gateway.close()
 
 
 def test_only_certificates_of_the_listeners_own_authority_are_admitted(guarded, tmp_path):

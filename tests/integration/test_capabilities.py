@@ -63,7 +63,7 @@ def test_a_node_shows_what_its_agent_can_do(fleet):
     fleet.start("edge-a")
     fleet.wait_node("edge-a")
     shown = fleet.ctl("describe", "node", "edge-a").stdout
-    assert "activeDeadline, lifecycle, probes, volumes/emptyDir, volumes/ephemeral" in shown, shown
+    assert "activeDeadline, lifecycle, probes, runtimeClass/process, volumes/emptyDir, volumes/ephemeral" in shown, shown
 
 
 def test_a_pod_whose_directory_is_missing_runs_once_it_is_there(fleet, tmp_path):

@@ -1,6 +1,7 @@
 """The embedded broker beyond loopback: TLS by default, enrolment and revocation in berthd's state directory."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -48,7 +49,8 @@ class SecuredFleet(EmbeddedFleet):
     def start_device(self, name):
         """With the configuration that enroll wrote, and nothing else."""
         argv = [program_path("berth-agent"), "--config", self.folder / name / "berth-agent.yaml", "--state-dir",
-                self.state_dir(name), "--capacity", "cpu=1", "--capacity", "memory=1Gi", "--capacity", "pods=10"]
+                self.state_dir(name), "--capacity", "cpu=1", "--capacity", "memory=1Gi", "--capacity", "pods=10",
+                "--container-runtime", "none", "--bwrap", "none"]
         return self.start_(name, argv)
 
     def admits(self, name, output=None):
@@ -125,10 +127,9 @@ def test_enrolled_accounts_outlive_berthd_and_those_that_left_the_configuration_
     succeed(secured.enroll("n2", "--password"))
     succeed(secured.enroll("ann", "--role", "operator"))
     secured.configure("listen: 0.0.0.0")
-    before = secured.broker_pid()
     secured.programs["berthd"].stop()
     secured.restart("berthd")
-    secured.wait_broker(after=before)
+    secured.wait_broker()
     for name in ("n1", "n2"):
         secured.start_device(name)
         secured.wait_node(name)
@@ -341,8 +342,13 @@ def test_the_brokers_certificate_is_made_again_when_it_nears_its_end_or_lacks_a_
         secured.wait_broker()
         return (secured.tls / "server.crt").read_bytes()
 
+    def names(certificate):
+        shown = subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName"], input=certificate, capture_output=True, check=True)
+        return set(re.findall(rb"(?:DNS|IP Address):[^,\s]+", shown.stdout))
+
     first = (secured.tls / "server.crt").read_bytes()
-    assert restarted() == first
+    again = restarted()
+    assert again == first or names(again) - names(first)  # a bridge of another test is an address of this machine
     (secured.folder / "server").mkdir()
     shutil.copy(secured.tls / "server.key", secured.folder / "server" / "server.key")
     sign_for(secured, "server", 600)
@@ -353,8 +359,7 @@ def test_the_brokers_certificate_is_made_again_when_it_nears_its_end_or_lacks_a_
     secured.configure("listen: 0.0.0.0, names: [berth.example]")
     third = restarted()
     assert third != second
-    shown = subprocess.run(["openssl", "x509", "-noout", "-text"], input=third, capture_output=True, check=True).stdout
-    assert b"DNS:berth.example" in shown and b"IP Address:127.0.0.1" in shown
+    assert {b"DNS:berth.example", b"IP Address:127.0.0.1"} <= names(third)
 
 
 def test_a_new_certificate_of_the_broker_is_taken_without_ending_a_session(secured):

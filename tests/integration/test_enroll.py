@@ -48,7 +48,8 @@ class Enrolled:
         self.start_broker()
         self.run("berthd", "--config", self.gateway_config(), "--state-dir", self.folder / "state")
         self.run("berth-agent", "--config", self.folder / "edge-a" / "berth-agent.yaml", "--state-dir",
-                 self.folder / "device", "--capacity", "cpu=1", "--capacity", "memory=1Gi", "--capacity", "pods=10")
+                 self.folder / "device", "--capacity", "cpu=1", "--capacity", "memory=1Gi", "--capacity", "pods=10",
+                 "--container-runtime", "none", "--bwrap", "none")
         return self
 
     def start_broker(self):

@@ -57,6 +57,11 @@ RIGHT = [("nodes/n1/requests", BIND), ("nodes/n1/requests", {**without(BIND, "ui
          ("gateways/gw/answers/n1", {**SLOTS, "answersTo": "k3dj9x"}),
          ("gateways/gw/answers/n1", {**SLOTS, "unusedVolumes": ["pvc-1"]}),
          ("gateways/gw/answers/n1", {**SLOTS, "keptVolumes": [{"volume": "pvc-1", "path": "/pool/pvc-1", "bytes": "1"}]}), ("nodes/n1/state", {**STATE, "volumePools": POOLS}),
+         ("streams/n1/op/0/down", {"type": "open", "id": "a-1", "limit": "65536", "logs": {"uid": "u", "tail": "5"}}),
+         ("streams/n1/op/0/up", {"type": "end", "id": "a-1", "offset": "7", "why": "Done", "exitCode": 3}),
+         ("streams/n1/op/0/down", {"type": "open", "id": "a-1", "limit": "65536", "exec": {"uid": "u", "command": ["sh"], "tty": True, "rows": 24}}),
+         ("streams/n1/op/0/down", {"type": "open", "id": "a-1", "limit": "65536", "load": {"name": "app:1", "bytes": "1048576"}}),
+         ("streams/n1/op/0/down", {"type": "data", "id": "a-1", "offset": "7", "last": True}), ("nodes/n1/state", {**STATE, "streams": ["logs"]}),
          ("nodes/n1/state", without(STATE, "protocol")), ("status/pods/default/web", ""), ("nodes/n1/pods/default/web", "")]
 
 
@@ -79,6 +84,9 @@ WRONG = [("nodes/n1/requests", {"via": "a"}, "is not valid"), ("nodes/n1/request
          ("nodes/n1/state", {**STATE, "volumePools": [{**POOLS[0], "root": "pool"}]}, "root"),
          ("nodes/n1/state", {**STATE, "protocol": "2"}, "protocol"),
          ("nodes/n1/state", {**STATE, "allocatable": {"cpu": "many"}}, "allocatable.cpu"),
+         ("streams/n1/op/0/up", {"type": "open", "id": "a-1", "limit": "1", "logs": {"uid": "u"}}, "is not valid"),
+         ("streams/n1/op/0/down", {"type": "open", "id": "a-1", "limit": "65536", "load": {"bytes": 5}}, "is not valid"),
+         ("streams/n1/op/0/down", {"type": "credit", "id": "a-1"}, "is not valid"),
          ("nodes/n1/state", "", "empty"), ("nodes/n1/state", '{"a":1,"a":2}', "twice"), ("nodes/n1/mood", {}, "no channel"),
          ("gateways/gw/presence/r", {"state": "gone", "machine": "m", "claim": 1}, "state"),
          ("gateways/gw/presence/r", {"state": "serving", "machine": "m"}, "'claim' is a required"),
@@ -91,6 +99,12 @@ WRONG = [("nodes/n1/requests", {"via": "a"}, "is not valid"), ("nodes/n1/request
 def test_a_wrong_message_is_rejected_by_the_member_that_is_wrong(schemas, topic, message, member):
     found = schemas.errors(ROOT + topic, message if isinstance(message, str) else json.dumps(message))
     assert found and member in " ".join(found), found
+
+
+def test_of_a_frame_with_data_the_first_line_is_checked(schemas):
+    topic = ROOT + "streams/n1/op/0/up"
+    assert schemas.errors(topic, b'{"type":"data","id":"a-1","offset":"0"}\n\xff{\n') == []
+    assert schemas.errors(topic, b'{"type":"data","id":"a-1"}\n{"offset":"0"}') != []
 
 
 def test_a_member_of_a_later_minor_version_is_wrong_in_our_programs_only():
@@ -129,7 +143,9 @@ def record(fleet, name, *patterns):
             below = topic.removeprefix(fleet.root + "/")
             if any(topic_matches(pattern, below) for pattern in patterns):
                 text = payload.decode().replace(str(fleet.folder), "/srv").replace(os.environ["PATH"], "/usr/bin:/bin")
-                out.write(json.dumps({"topic": f"berth/v1/example/{below}", "payload": json.loads(text) if text else ""}) + "\n")
+                has_bytes = "\n" in text.strip()  # behind a line, in a stream
+                out.write(json.dumps({"topic": f"berth/v1/example/{below}",
+                                      "payload": text if has_bytes or not text else json.loads(text)}) + "\n")
 
 
 def test_everything_that_the_programs_of_a_fleet_send_has_the_form_of_the_schemas(fleet, schemas):

@@ -29,7 +29,8 @@ std::uint8_t to_bit(const std::optional<Answer>& answer) {
     case AnswerType::slots:
     case AnswerType::kept:
     case AnswerType::renew:
-    case AnswerType::volume_deleted: return kAnswerBits;
+    case AnswerType::volume_deleted:
+    case AnswerType::lacks: return kAnswerBits;
   }
   return kAnswerBits;
 }

@@ -217,6 +217,18 @@ Breach l5(const Witness& witness, const Expected&) {
   return {};
 }
 
+// A pod that has been waiting for its image, or for its agent, runs or has ended.
+Breach find_unstarted(const Witness& witness, const Expected& expected) {
+  for (const auto& device : witness.devices()) {
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      if (slot.state != SlotState::running || device->runtime->is_alive({uid, slot.epoch})) continue;
+      if (is_recent(witness, expected, RequestType::bind, {uid, slot.epoch})) continue;
+      return "the workload of slot " + show(uid, slot.epoch) + " on node " + device->name + " does not run";
+    }
+  }
+  return {};
+}
+
 // The operator has decided wherever the gateway leaves it to him.
 Breach s14_at_rest(const Witness& witness, const Expected& expected) {
   if (expected.busy) return {};
@@ -240,6 +252,7 @@ const std::vector<Liveness>& liveness() {
       {"L3", "every Release is answered", l3},
       {"L4", "resend queues and release lists drain", l4},
       {"S14", "one pod of a name runs", s14_at_rest},
+      {"RUNS", "the workload of a slot that runs is alive", find_unstarted},
       {"L5", "at most 3 attempts per pod", l5},
   };
   return kLiveness;

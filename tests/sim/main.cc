@@ -35,6 +35,9 @@ std::string repeat(const Plan& plan) {
   text << "repeat with: berth_sim --seed " << plan.seed << " --trace";
   const Plan usual;
   if (plan.rush) text << " --rush";
+  if (plan.configs) text << " --configs";
+  if (plan.evictions) text << " --evictions";
+  if (plan.pulls) text << " --pulls";
   if (plan.devices != usual.devices) text << " --devices " << plan.devices;
   if (plan.storm_ms != usual.storm_ms) text << " --storm " << static_cast<double>(plan.storm_ms) / 1000;
   for (const auto& [sabotage, name] : berth::sim::sabotages()) {
@@ -68,6 +71,9 @@ struct Options {
   std::string seeds = "1..20";
   std::uint64_t seed = 0;
   bool rush = false;
+  bool configs = false;
+  bool evictions = false;
+  bool pulls = false;
   bool trace = false;
   std::uint64_t events = 0;
   std::uint64_t binds = 0;
@@ -190,6 +196,9 @@ Plan plan_of(const Options& options) {
   plan.print = options.trace;
   plan.devices = options.devices;
   plan.rush = options.rush;
+  plan.configs = options.configs;
+  plan.evictions = options.evictions;
+  plan.pulls = options.pulls;
   plan.sabotage = berth::sim::find_sabotage(options.sabotage).value_or(Sabotage::none);
   plan.mutant = berth::sim::find_mutant(options.mutant).value_or(Mutant::none);
   return plan;
@@ -324,6 +333,9 @@ int main(int argc, char** argv) {
   app.add_option("--binds", options.binds, "run seeds until this many pods were bound, on all processors");
   app.add_option("--shards", options.shards, "processes for --binds; default: the number of processors");
   app.add_option("--devices", options.devices, "number of devices; default: drawn from the seed");
+  app.add_flag("--evictions", options.evictions, "devices end pods by themselves");
+  app.add_flag("--pulls", options.pulls, "devices fetch images before pods start");
+  app.add_flag("--configs", options.configs, "pods refer to a ConfigMap and a Secret, which change (N13)");
   app.add_flag("--rush", options.rush,
                "many short pods and a tenth of the network faults, as in nine of ten seeds of --binds");
   app.add_option("--hours", options.hours, "stop when this many virtual hours have passed");

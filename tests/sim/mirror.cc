@@ -1,5 +1,7 @@
 #include "tests/sim/mirror.h"
 
+#include "core/api/config_objects.h"
+#include "core/api/config_refs.h"
 #include "core/objects/accepting.h"
 #include "tests/sim/sim_device.h"
 
@@ -30,6 +32,7 @@ Breach find_object_difference(const Gateway& gateway, const std::map<std::string
                               std::set<std::string>& known) {
   const Topics topics(kFleet);
   for (const KindName& kind : kinds()) {
+    if (kind.kind == Kind::secret) continue;  // none is mirrored
     for (const std::string& key : gateway.objects().keys(kind.kind)) {
       const std::string topic = topics.desired(kind.kind, key);
       known.insert(topic);
@@ -109,6 +112,26 @@ Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string
   for (const auto& [topic, payload] : retained) {
     const bool ours = topic.starts_with(topics.root() + "desired/") || topic.starts_with(topics.root() + "status/");
     if (ours && !known.contains(topic)) return topic + " is still retained: " + payload;
+  }
+  return {};
+}
+
+// Of pods whose device is asked for nothing: what the gateway has, the device has.
+Breach find_config_difference(const Gateway& gateway, const std::string& node, const PodObjects* objects) {
+  if (objects == nullptr) return {};
+  for (const auto& [uid, binding] : gateway.bindings()) {
+    if (binding.row.node != node || binding.row.phase != Phase::bound || binding.pod == nullptr) continue;
+    for (const ConfigName& name : config_names_of(binding.pod->manifest().json())) {
+      const std::string key = std::string(binding.pod->metadata.namespace_) + "/" + name.name;
+      if (!gateway.objects().has(name.kind, key)) continue;
+      const auto kind = name.kind == Kind::secret ? PodObjectKind::secret : PodObjectKind::config_map;
+      const auto held = objects->find({std::string(uid), binding.row.epoch}, kind, name.name);
+      const std::string what =
+          std::string(describe(name.kind).name) + " " + key + " for " + std::string(uid) + " on " + node;
+      if (held == nullptr) return what + " is not there";
+      if (held->values != values_of(name.kind, gateway.objects().manifest(name.kind, key)))
+        return what + " is another one";
+    }
   }
   return {};
 }

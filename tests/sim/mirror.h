@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/agent/pod_objects.h"
 #include "core/agent/rules.h"
 #include "core/agent/runtime.h"
 #include "core/handshake/topics.h"
@@ -41,6 +42,9 @@ class Reader final : private Transport::Handler {
 
 Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string, std::string>& retained,
                               const Reader& reader);
+// What a device has of the ConfigMaps and Secrets of its bound pods, where that is not what the gateway has. `objects`:
+// null: no agent runs.
+Breach find_config_difference(const Gateway& gateway, const std::string& node, const PodObjects* objects);
 // Output that a device keeps of a pod whose object is gone, or has not finished there (P7).
 Breach find_kept_output_without_object(const Gateway& gateway, const std::string& node, const std::vector<Tag>& kept);
 Breach find_node_status_difference(const std::string& node, const NodeState& state,

@@ -10,6 +10,7 @@ namespace berth::sim {
 
 namespace {
 
+constexpr char kConfig[] = "app";  // the name of the ConfigMap and of the Secret
 constexpr std::size_t kClaims = 3;
 constexpr std::size_t kImmediateClaim = 2;  // of kClaims
 constexpr std::size_t kNamesNodeOneIn = 8;
@@ -146,6 +147,11 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   resources.set("requests", std::move(requests));
   Json container = Json::object();
   container.set("name", "main").set("image", "sim").set("resources", std::move(resources));
+  if (config_random_) {
+    Json config_map(Json::Object{{"configMapRef", Json(Json::Object{{"name", Json(kConfig)}})}});
+    Json secret(Json::Object{{"secretRef", Json(Json::Object{{"name", Json(kConfig)}})}});
+    container.set("envFrom", Json(Json::Array{std::move(config_map), std::move(secret)}));
+  }
   if (plan.probed) container.set("livenessProbe", Json(Json::Object{{"periodSeconds", Json(5)}}));
   if (plan.host_port > 0) {
     Json port(Json::Object{{"containerPort", Json(80)}, {"hostPort", Json(plan.host_port)}});
@@ -315,7 +321,30 @@ void Operators::forget(const std::string& node) {
   ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
 }
 
+// Some are larger than one part.
+void Operators::act_on_configs() {
+  const Kind kind = config_random_->chance(1, 2) ? Kind::secret : Kind::config_map;
+  const std::string what(describe(kind).name);
+  if (config_random_->chance(1, 8)) {
+    world_.note("operator", "deletes the " + what);
+    if (kind == Kind::config_map) {
+      return publish(topics_.desired(kind, key_of(kConfig)), Json(Json::Object{{"deleted", Json(true)}}));
+    }
+    return ask(Json(Json::Object{{"op", Json("delete")}, {"kind", Json(what)}, {"name", Json(kConfig)}}));
+  }
+  const std::size_t bytes = config_random_->chance(1, 10) ? 40'000 : 10;
+  Json object = Json::object();
+  object.set("apiVersion", "v1").set("kind", what);
+  object.set("metadata", Json(Json::Object{{"name", Json(kConfig)}, {"namespace", Json("default")}}));
+  const std::string value = std::to_string(config_random_->next()) + std::string(bytes, 'v');
+  object.set(kind == Kind::secret ? "stringData" : "data", Json(Json::Object{{"k", Json(value)}}));
+  world_.note("operator", "applies the " + what);
+  if (kind == Kind::config_map) return publish(topics_.desired(kind, key_of(kConfig)), object);
+  ask(Json(Json::Object{{"op", Json("apply")}, {"object", std::move(object)}}));
+}
+
 void Operators::act() {
+  if (config_random_ && config_random_->chance(1, 6)) act_on_configs();
   const std::optional<std::size_t> number = rush_ ? next_in_rush() : world_.random.below(names_);
   if (!number) return;
   const std::string name = name_of(*number);

@@ -30,6 +30,8 @@ class Operators final : private Transport::Handler {
   void connect();
   // Gives many pods manifests so large that only two of them fit in a page of a listing.
   void set_bulky() { bulky_ = true; }
+  // Pods refer to a ConfigMap and a Secret, which act() changes, and deletes.
+  void set_configs(std::uint64_t seed) { config_random_.emplace(seed); }
   // One random action: changes a pod, claim, volume, node overlay, budget or service, or forgets a node.
   void act();
   // Publishes all expected objects again, and tombstones of pods that should not exist. `seen`: pods that exist
@@ -73,6 +75,7 @@ class Operators final : private Transport::Handler {
 
   void on_message(const Message&) override {}
   void on_link(bool up) override;
+  void act_on_configs();
   std::optional<std::size_t> next_in_rush();
   // A workload of this pod has finished by itself.
   void note_ended(const std::string& uid);
@@ -107,6 +110,7 @@ class Operators final : private Transport::Handler {
   std::size_t names_;
   bool rush_;  // nearly all actions create short-lived pods, one name after another
   bool bulky_ = false;
+  std::optional<Random> config_random_;  // none: there are no ConfigMaps and Secrets
   std::size_t last_name_ = 0;
   std::set<std::size_t> free_;  // numbers of names without a plan, or whose workload has ended
   std::vector<bool> cordoned_;

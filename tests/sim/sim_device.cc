@@ -27,7 +27,9 @@ SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name
                 [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
                 [this](const std::string& why) { this->world().misuse(this->name() + ": " + why); },
                 [this](const std::string& uid) { this->world().on_ended(uid); },
-                [this] { return this->world().witness.device(this->name())->older_copy.has_value(); }}),
+                [this] { return this->world().witness.device(this->name())->older_copy.has_value(); },
+                [this] { ++this->world().counts.faults["eviction"]; }}),
+      images_(world.clock),
       marks_(world, Mutant::n8) {
   config_.marks = &marks_;
   config_.output = &output_;
@@ -55,16 +57,36 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   config_.time_floor = time_floor_.get();
   config_.boot_id = "boot-" + name() + "-" + std::to_string(boots_);  // no two machines boot under one id
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
+  puller_ = make_puller(timers);
   cut_pool_ = std::make_unique<CutPool>(pool_, point(), world().mutant);
   config_.pool_directories = cut_pool_.get();
-  agent_ =
-      std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
+  agent_ = std::make_unique<Agent>(config_, clock(), transport, store, *puller_, timers, log(), world().random.next());
   Copy copy{flash(), marks_.kept(), rolled_back_};
   Status started = agent_->start();
   if (!started.is_success()) return started;
   copies_.push_back(std::move(copy));
   if (copies_.size() > kMaxDeviceCopies) copies_.pop_front();
   return started;
+}
+
+std::unique_ptr<SimPuller> SimDevice::make_puller(Timers& timers) {
+  SimPuller::Hooks hooks;
+  hooks.note = [this](std::string_view what, const Tag& tag) {
+    world().note(name(), "images: " + std::string(what) + " " + to_text(tag));
+    ++world().counts.faults[std::string(what)];
+  };
+  hooks.fetches = [this](const Tag& tag) { check_fetch(tag); };
+  return std::make_unique<SimPuller>(*cut_runtime_, images_, clock(), timers, world().mutant, std::move(hooks));
+}
+
+// N3: nothing is fetched for a pod before the commit of its Bind, nor after that of its Release.
+void SimDevice::check_fetch(const Tag& tag) {
+  const DeviceView& view = *world().witness.device(name());
+  if (view.hostile || view.older_copy) return;
+  const auto slot = view.durable.state.slots.find(tag.uid);
+  const bool is_bound = slot != view.durable.state.slots.end() && slot->second.epoch == tag.epoch &&
+                        slot->second.state == SlotState::running;
+  if (!is_bound) world().misuse(name() + ": an image is fetched for " + to_text(tag) + ", which is not bound");
 }
 
 void SimDevice::forget_at_start() {
@@ -93,6 +115,7 @@ void SimDevice::drop_program() {
   is_told_ = false;
   agent_.reset();
   time_floor_.reset();
+  puller_.reset();
   cut_runtime_.reset();
   cut_pool_.reset();
   runtime_.agent_died();

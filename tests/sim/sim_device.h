@@ -13,6 +13,7 @@
 #include "tests/sim/sim_marks.h"
 #include "tests/sim/sim_output.h"
 #include "tests/sim/sim_pool.h"
+#include "tests/sim/sim_puller.h"
 #include "tests/sim/sim_runtime.h"
 
 namespace berth::sim {
@@ -47,6 +48,7 @@ class SimDevice final : public Process {
   // It is set up as another device: what it held is gone.
   void retire();
   SimRuntime& runtime() { return runtime_; }
+  SimImages& images() { return images_; }
   const SimOutput& output() const { return output_; }
   const SimPool& pool() const { return pool_; }
   // Somebody has put data into its pool, and takes it away again where it has not become a volume.
@@ -60,6 +62,8 @@ class SimDevice final : public Process {
  private:
   void forget_at_start() override;
   void on_request(const Request& request, bool alone);
+  std::unique_ptr<SimPuller> make_puller(Timers& timers);
+  void check_fetch(const Tag& tag);
   void put_data(const Request& pre_bind);
   void flood_listing(const Request& list);
   Request misread_request(const Request& request);
@@ -80,6 +84,7 @@ class SimDevice final : public Process {
   AgentConfig config_;
   SimPool pool_;
   SimRuntime runtime_;
+  SimImages images_;
   SimOutput output_;
   SimMarks marks_;
   SimTime time_;
@@ -93,6 +98,7 @@ class SimDevice final : public Process {
   std::deque<Copy> copies_;                 // of the flash, as earlier starts found it
   std::optional<std::string> rolled_back_;  // the incarnation of a copy that the agent has to notice
   std::unique_ptr<CutRuntime> cut_runtime_;
+  std::unique_ptr<SimPuller> puller_;
   std::unique_ptr<CutPool> cut_pool_;
   std::unique_ptr<Agent> agent_;
   std::optional<Request> repeated_;                // sabotage S6

@@ -25,12 +25,14 @@ Millis lasts_of(std::string_view pod) {
 
 }  // namespace
 
+constexpr std::uint64_t kEvictions = 0x45564943;  // of random numbers
+
 bool asks_for_probes(std::string_view pod) { return pod.find("livenessProbe") != std::string_view::npos; }
 
 std::string to_text(const Tag& tag) { return tag.uid + "@" + berth::to_text(tag.epoch); }
 
 SimRuntime::SimRuntime(const VirtualClock& clock, Timers& timers, std::uint64_t seed, Hooks hooks)
-    : clock_(clock), timers_(timers), random_(seed), hooks_(std::move(hooks)) {}
+    : clock_(clock), timers_(timers), random_(seed), evictions_(seed ^ kEvictions), hooks_(std::move(hooks)) {}
 
 void SimRuntime::note(std::string_view what, const Tag& tag) const {
   hooks_.moved(tag.uid);
@@ -132,7 +134,7 @@ Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, co
     return Status::error("volume " + missing + " is not there");
   }
   if (item.work == Work::ended) {  // while the agent was dead
-    later(tag, 5, [this, tag] { report(tag, "Succeeded", true); });
+    later(tag, 5, [this, tag] { report_end(tag); });
     return item.pid;
   }
   if (item.work == Work::stopping || item.work == Work::stopping_idle) {
@@ -157,6 +159,8 @@ void SimRuntime::go(const Tag& tag) {
   auto found = items_.find(tag);
   if (found == items_.end() || found->second.work != Work::held) return;
   found->second.work = Work::running;
+  if (evicted_.contains(tag) && !hooks_.may_lack_volumes())
+    hooks_.misused(to_text(tag) + " was evicted, and runs again");
   for (const BoundVolume& each : found->second.volumes) {
     if (pool_ != nullptr && pool_->has(each.volume)) pool_->write(each.volume);
   }
@@ -164,9 +168,28 @@ void SimRuntime::go(const Tag& tag) {
   later(tag, 1 + static_cast<Millis>(random_.below(50)), [this, tag] {
     Item& item = items_.at(tag);
     item.timer = 0;
-    if (item.lasts > 0) later(tag, item.lasts, [this, tag] { ended(tag); });
+    if (habits_.evicts_percent > 0 && evictions_.chance(habits_.evicts_percent, 100)) {
+      later(tag, 1 + static_cast<Millis>(evictions_.below(5000)), [this, tag] { evict(tag); });
+    } else if (item.lasts > 0) {
+      later(tag, item.lasts, [this, tag] { ended(tag); });
+    }
     report(tag, "Running", false);
   });
+}
+
+// Decided once, whether an agent lives or not: a device's keeper carries it out.
+void SimRuntime::evict(const Tag& tag) {
+  Item& item = items_.at(tag);
+  item.timer = 0;
+  item.evicted = true;
+  evicted_.insert(tag);
+  note("evicts", tag);
+  hooks_.evicted();
+  later(tag, static_cast<Millis>(evictions_.below(1500)), [this, tag] { ended(tag); });
+}
+
+void SimRuntime::report_end(const Tag& tag) {
+  report(tag, items_.at(tag).evicted ? R"(Failed","reason":"Evicted)" : "Succeeded", true);
 }
 
 void SimRuntime::ended(const Tag& tag) {
@@ -174,7 +197,7 @@ void SimRuntime::ended(const Tag& tag) {
   items_.at(tag).work = Work::ended;
   hooks_.ended(tag.uid);
   note("ended", tag);
-  report(tag, "Succeeded", true);
+  report_end(tag);
 }
 
 void SimRuntime::report(const Tag& tag, std::string_view phase, bool finished) {
@@ -224,6 +247,7 @@ void SimRuntime::reboot() {
   agent_died();
   for (auto& [tag, item] : items_) {
     timers_.cancel(item.timer);
+    if (item.evicted) item.work = Work::ended;
     if (item.work != Work::ended) item.work = Work::prepared;
   }
 }

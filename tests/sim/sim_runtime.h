@@ -5,11 +5,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/agent/pod_objects.h"
 #include "core/agent/runtime.h"
 #include "core/random.h"
 #include "core/timers.h"
@@ -31,8 +33,9 @@ class SimRuntime final : public Runtime {
     bool cannot_probe = false;       // pods with probes are refused, until that is over
     std::uint64_t slow_percent = 0;  // preparations that take longer than the promise
     Millis longest_stop_ms = kLongestStopMs;
-    bool stop_is_a_lie = false;  // sabotage S4
-    bool undo_is_a_lie = false;  // sabotage HELD
+    std::uint64_t evicts_percent = 0;  // of workloads, which their machine ends after a while
+    bool stop_is_a_lie = false;        // sabotage S4
+    bool undo_is_a_lie = false;        // sabotage HELD
   };
 
   struct Hooks {
@@ -42,6 +45,7 @@ class SimRuntime final : public Runtime {
     std::function<void(std::string why)> misused;       // the agent violated the interface's contract
     std::function<void(const std::string& uid)> ended;  // a workload has finished by itself
     std::function<bool()> may_lack_volumes;             // what the agent knows of them is of another time
+    std::function<void()> evicted;                      // the machine has decided to end a workload
   };
 
   // Clock and timers are those of the simulation.
@@ -59,6 +63,9 @@ class SimRuntime final : public Runtime {
   void go(const Tag& tag) override;
   void stop(const Tag& tag, Millis grace) override;
 
+  void set_objects(const PodObjects* objects) override { objects_ = objects; }
+  // Where the agent that runs now has its pods' ConfigMaps and Secrets; null: none runs.
+  const PodObjects* objects() const { return objects_; }
   void set_habits(Habits habits) { habits_ = habits; }
   // What it can do; none: everything.
   void set_features(std::optional<std::vector<std::string>> features) { features_ = std::move(features); }
@@ -83,6 +90,7 @@ class SimRuntime final : public Runtime {
   struct Item {
     Work work = Work::preparing;
     Timers::Id timer = 0;
+    bool evicted = false;      // on the machine's disk: nothing of it runs again
     Millis lasts = 0;          // run time of the workload; 0: unlimited
     std::string refusal = {};  // why it will not be prepared; empty: it will
     std::string pid;
@@ -91,7 +99,9 @@ class SimRuntime final : public Runtime {
 
   void later(const Tag& tag, Millis delay, std::function<void()> run);
   void prepared(const Tag& tag);
+  void evict(const Tag& tag);
   void ended(const Tag& tag);
+  void report_end(const Tag& tag);
   void stopped(const Tag& tag);
   void report(const Tag& tag, std::string_view phase, bool finished);
   void note(std::string_view what, const Tag& tag) const;
@@ -101,13 +111,16 @@ class SimRuntime final : public Runtime {
   const VirtualClock& clock_;
   Timers& timers_;
   Random random_;
+  Random evictions_;  // apart: what else happens stays the same
   Hooks hooks_;
   Habits habits_;
   std::optional<std::vector<std::string>> features_;
   SimPool* pool_ = nullptr;  // none
   std::string pool_root_;
   Handler* handler_ = nullptr;
+  const PodObjects* objects_ = nullptr;
   std::map<Tag, Item> items_;
+  std::set<Tag> evicted_;  // ever
   std::uint64_t started_ = 0;
   int depth_ = 0;  // nesting of calls from the agent
 };

@@ -38,6 +38,9 @@ constexpr Millis kRestMs = 50'000;
 // ...and then liveness is checked.
 constexpr Millis kQuietMs = 60'000;
 constexpr Millis kReadMs = 500;
+// Fleets in which devices fetch images, and end pods by themselves.
+constexpr std::uint64_t kPullsOneIn = 4;
+constexpr std::uint64_t kEvictsOneIn = 8;
 
 AgentConfig make_device(std::size_t number, bool rush) {
   AgentConfig config;
@@ -141,6 +144,7 @@ World::World(const Plan& plan)
   // Only listings of bulky pods have several pages; they are rare, since their manifests are slow to read.
   const auto is_bulky = [&] { return plan.mutant == Mutant::p8_page || env_.random.chance(1, 30); };
   if (!plan.rush && nodes < kFewNodes && is_bulky()) operators_->set_bulky();
+  if (plan.configs) operators_->set_configs(plan.seed);
 }
 
 World::~World() = default;
@@ -343,9 +347,11 @@ void World::plan_storm() {
                                   .cannot_probe = plan_.seed % 2 == 1,
                                   .slow_percent = env_.random.below(slow_percent),
                                   .longest_stop_ms = plan_.rush ? kRushStopMs : kLongestStopMs,
+                                  .evicts_percent = draws_one_in(kEvictsOneIn, plan_.evictions) ? 30u : 0u,
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
                                   .undo_is_a_lie = plan_.sabotage == Sabotage::held});
   }
+  if (draws_one_in(kPullsOneIn, plan_.pulls)) plan_pulls();
   // Larger fleets have more actions and faults.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
   repeatedly(env_, plan_.rush ? kRushMs : env_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
@@ -371,6 +377,20 @@ void World::plan_storm() {
   if (second_gateways_->are_there()) return;
   copied_gateways_->begin_storm(plan_.storm_ms, forget_retained);
   if (!copied_gateways_->are_there()) put_back_cards_->begin_storm(plan_.storm_ms, forget_retained);
+}
+
+// Whether the fleet has what one in `one_in` small fleets has; `asked`: all have it.
+bool World::draws_one_in(std::uint64_t one_in, bool asked) const {
+  return asked || (!plan_.rush && !is_busy() && plan_.seed % one_in == 2);
+}
+
+void World::plan_pulls() {
+  Random random(plan_.seed ^ 0x50554c4c);
+  for (const auto& device : devices_) {
+    SimImages::Habits habits{.missing_percent = 30 + random.below(60), .fails_percent = random.below(25)};
+    if (random.chance(1, 2)) habits.ms_per_day = 1000 + static_cast<Millis>(random.below(9000));
+    device->images().set_habits(habits, random.next());
+  }
 }
 
 // All pods known to the gateway or the broker.
@@ -404,6 +424,7 @@ void World::stop_faults() {
     device->runtime().set_habits({.prepare_fails_percent = broken ? 100u : 0u,
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
                                   .undo_is_a_lie = plan_.sabotage == Sabotage::held});
+    device->images().set_habits({}, plan_.seed);
     device->set_refusing(false);
     device->take_data_away();
     device->boot();
@@ -465,6 +486,9 @@ void World::check_mirror() {
     if (is_exact && !device->pool().all().empty()) ++env_.counts.faults["pool compared"];
     if (Breach breach = find_pool_difference(*gateway_->gateway(), *device, is_exact)) {
       return violate("POOLS", "no directory without a volume, and no volume without a directory", *breach);
+    }
+    if (Breach breach = find_config_difference(*gateway_->gateway(), device->name(), device->runtime().objects())) {
+      return violate("CONFIGS", "devices have the ConfigMaps and Secrets that their pods refer to", *breach);
     }
     if (Breach breach = find_kept_output_without_object(*gateway_->gateway(), device->name(), kept)) {
       return violate("OUTPUT", "devices keep what pods wrote no longer than their objects stay", *breach);

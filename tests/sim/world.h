@@ -33,6 +33,9 @@ struct Plan {
   bool print = false;
   std::size_t devices = 0;            // 0: drawn from the seed
   MessageShapes* messages = nullptr;  // gets every message of the programs; null: nobody
+  bool configs = false;               // pods refer to a ConfigMap and a Secret, which change
+  bool evictions = false;             // devices end pods by themselves
+  bool pulls = false;                 // images are fetched before pods start
   bool rush = false;                  // many short-lived pods and few faults, for thousands of binds
 };
 
@@ -62,6 +65,8 @@ class World {
   bool is_busy() const { return devices_.size() > 8; }
   void stop_faults();
   void plan_storm();
+  void plan_pulls();
+  bool draws_one_in(std::uint64_t one_in, bool asked) const;
   void gateway_trouble();
   void device_trouble();
   Process& any_process();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -36,6 +37,12 @@ int file_of_most() {
   if (ftruncate(file, kMostOutput) == 0 && fcntl(file, F_ADD_SEALS, F_SEAL_GROW) == 0) return file;
   close(file);
   return -1;
+}
+
+// By which its keeper, which may die meanwhile, has its programs found; empty: it has none.
+std::string own_tag() {
+  const char* tag = std::getenv("BERTH_TAG");
+  return tag != nullptr ? tag : "";
 }
 
 int file_with(const std::string& text) {
@@ -102,7 +109,8 @@ Status CniRun::execute(std::size_t plugin) {
                                              std::string("CNI_IFNAME=") + kInterface,
                                              "CNI_PATH=" + directories,
                                              "CNI_ARGS=" + pod_.arguments,
-                                             "PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
+                                             "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                                             "BERTH_TAG=" + own_tag()};
   const int input = file_with(input_of(network_, plugin, pod_.ports, result_));
   output_ = file_of_most();
   Result<pid_t> started = Status::error(std::string("no memory for its input: ") + std::strerror(errno));

@@ -1,6 +1,7 @@
 #include "firmware-host/agent/images/child_task.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "firmware-host/agent/process_tree.h"
+#include "firmware-host/agent/spawn.h"
 
 namespace berth {
 
@@ -129,13 +131,19 @@ void ChildTask::end() {
   on_end({.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .text = std::move(text_)});
 }
 
-ChildTask::Work executing(std::vector<std::string> arguments) {
-  return [arguments = std::move(arguments)](int text_fd) {
+ChildTask::Work executing(std::vector<std::string> arguments, std::string secret) {
+  return [arguments = std::move(arguments), secret = std::move(secret)](int text_fd) {
     dup2(text_fd, STDERR_FILENO);
     close(text_fd);
-    std::vector<char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
-    pointers.push_back(nullptr);
+    if (!secret.empty()) {
+      const int fd = memfd_create("secret", 0);  // the lowest number that is free, that of kSecretFile
+      if (fd != kTextFd) {
+        write_text(STDERR_FILENO, std::string("cannot pass a secret on: ") + std::strerror(errno));
+        return kNotStarted;
+      }
+      write_text(fd, secret);
+    }
+    const std::vector<char*> pointers = to_pointers(arguments);
     execvp(pointers[0], pointers.data());
     write_text(STDERR_FILENO, arguments[0] + ": " + std::strerror(errno));
     return kNotStarted;

@@ -48,8 +48,10 @@ class ChildTask {
 };
 
 // Becomes the program; its standard error is the task's text. The exit code is 127 when it cannot be started, with a
-// text that says why.
-ChildTask::Work executing(std::vector<std::string> arguments);
+// text that says why. `secret`: the program can read it from the file kSecretFile, which only it has; it is on no disk
+// and no command line, and gone with the program.
+inline constexpr const char* kSecretFile = "/proc/self/fd/3";
+ChildTask::Work executing(std::vector<std::string> arguments, std::string secret = {});
 
 // Deletes trees. Code 1: one could not be deleted.
 ChildTask::Work deleting(std::vector<std::string> directories);

@@ -36,6 +36,14 @@ std::string message_of(const ChildEnd& end) {
   return last == std::string::npos ? text : text.substr(text.find(kMessage, last) + kMessage.size());
 }
 
+// As Kubernetes joins errors (util/errors, Aggregate).
+std::string joined(const std::vector<std::string>& errors) {
+  if (errors.size() == 1) return errors[0];
+  std::string text;
+  for (const std::string& error : errors) text += (text.empty() ? "[" : ", ") + error;
+  return text + "]";
+}
+
 }  // namespace
 
 ImagePull::ImagePull(asio::io_context& context, StoreFiles& files, Plan plan, OnFetched on_fetched, OnEnd on_end)
@@ -53,17 +61,102 @@ Status ImagePull::start() {
 }
 
 Status ImagePull::fetch() {
-  const auto arguments = skopeo_arguments(plan_.options, plan_.source, files_.blobs(), plan_.staging);
-  if (!arguments) return arguments.error();
-  auto task = ChildTask::start(context_, executing(*arguments), [this](const ChildEnd& end) { on_copied(end); });
+  const std::optional<ImageReference> image = registry_image_of(plan_.attempts[attempt_].source);
+  const bool is_left_to_skopeo = !image || plan_.options.curl.empty() || counters_ == nullptr ||
+                                 is_configured_for_skopeo(image->domain) ||
+                                 // What skopeo finds in the device's own file.
+                                 (!plan_.attempts[attempt_].credential && !plan_.options.authfile.empty());
+  return is_left_to_skopeo ? copy() : fetch_layers(*image);
+}
+
+Status ImagePull::fetch_layers(const ImageReference& image) {
+  const PullAttempt& attempt = plan_.attempts[attempt_];
+  SourceOptions options = plan_.options;
+  LayerFetch layers;
+  if (attempt.credential) {
+    options.authfile = kSecretFile;
+    layers.inspect_secret = auth_file_text(image.domain, *attempt.credential);
+  }
+  layers.curl = options.curl;
+  layers.inspect = inspect_arguments(options, attempt.source);
+  layers.image = image;
+  layers.is_insecure = options.is_insecure(image.domain);
+  layers.credential = attempt.credential;
+  layers.blobs = files_.blobs();
+  layers.partial = files_.partial();
+  layers.left = plan_.budget == nullptr ? nullptr : plan_.budget->left();
+  layers.most_layer_bytes = plan_.limits.bytes;
+  counters_->present = counters_->total = 0;
+  auto task = ChildTask::start(context_, fetching(std::move(layers), counters_.get()),
+                               [this](const ChildEnd& end) { on_layers(end); });
   if (!task) return task.error();
   copy_ = std::move(*task);
   return Status::ok();
 }
 
+void ImagePull::on_layers(const ChildEnd& end) {
+  end_fetch();
+  if (end.code == LayerFetch::kUsedUp) {
+    return finish(
+        Status::error("today's bytes of images are used up (containers.image_bytes_per_day); the rest is "
+                      "fetched tomorrow"));
+  }
+  if (end.code != LayerFetch::kAllHere && end.code != LayerFetch::kLeftToSkopeo) {
+    const bool is_of_skopeo = end.text.find(" level=") != std::string::npos;
+    return try_next((is_of_skopeo ? plan_.options.skopeo + ": " : std::string()) + message_of(end));
+  }
+  if (const Status status = copy(); !status.is_success()) finish(status);
+}
+
+Status ImagePull::copy() {
+  const PullAttempt& attempt = plan_.attempts[attempt_];
+  SourceOptions options = plan_.options;
+  std::string secret;
+  if (attempt.credential) {
+    options.authfile = kSecretFile;
+    secret = auth_file_text(registry_image_of(attempt.source)->domain, *attempt.credential);
+  }
+  const auto arguments = skopeo_arguments(options, attempt.source, files_.blobs(), plan_.staging);
+  if (!arguments) return arguments.error();
+  auto task = ChildTask::start(context_, executing(*arguments, std::move(secret)),
+                               [this](const ChildEnd& end) { on_copied(end); });
+  if (!task) return task.error();
+  copy_ = std::move(*task);
+  return Status::ok();
+}
+
+// Whatever the one before failed for, as the kubelet does.
+void ImagePull::try_next(const std::string& why) {
+  if (std::ranges::find(refusals_, why) == refusals_.end()) refusals_.push_back(why);
+  if (attempt_ + 1 == plan_.attempts.size()) return finish(Status::error(joined(refusals_)));
+  ++attempt_;
+  if (const Status status = fetch(); !status.is_success()) finish(status);
+}
+
+ImagePull::~ImagePull() { end_fetch(); }
+
+// What a child holds that was killed goes to the other pulls.
+void ImagePull::end_fetch() {
+  copy_.reset();
+  note_fetched();
+  if (counters_ != nullptr && plan_.budget != nullptr) plan_.budget->give_back(counters_->held.exchange(0));
+}
+
+void ImagePull::note_fetched() {
+  if (counters_ == nullptr || plan_.budget == nullptr) return;
+  const std::int64_t fetched = counters_->fetched;
+  plan_.budget->note(fetched - std::exchange(noted_bytes_, fetched));
+}
+
+PullProgress ImagePull::progress() {
+  note_fetched();
+  if (counters_ == nullptr) return {};
+  return {counters_->present, counters_->total};
+}
+
 void ImagePull::on_copied(const ChildEnd& end) {
   copy_.reset();
-  if (end.code != 0) return finish(Status::error(plan_.options.skopeo + ": " + message_of(end)));
+  if (end.code != 0) return try_next(plan_.options.skopeo + ": " + message_of(end));
   bool is_damaged = false;
   const Status resolved = resolve(is_damaged);
   if (is_damaged) return fetch_again(resolved);

@@ -54,7 +54,11 @@ Status write_record(const std::string& directory, const std::string& key, const 
 }  // namespace
 
 ImageStore::ImageStore(asio::io_context& context, const Clock& clock, Options options)
-    : context_(context), clock_(clock), options_(std::move(options)), files_(options_.root) {}
+    : context_(context),
+      clock_(clock),
+      options_(std::move(options)),
+      files_(options_.root),
+      budget_(options_.root, options_.bytes_per_day, clock) {}
 
 Result<std::unique_ptr<ImageStore>> ImageStore::open(asio::io_context& context, const Clock& clock, Options options) {
   std::unique_ptr<ImageStore> store(new ImageStore(context, clock, std::move(options)));
@@ -88,24 +92,44 @@ void ImageStore::load() {
   });
 }
 
-Status ImageStore::pull(const ImageReference& reference, OnImage on_image) {
-  return import(registry_source(reference), reference, std::move(on_image));
+Status ImageStore::pull(const ImageReference& reference, OnImage on_image, std::vector<Credential> credentials) {
+  if (budget_.allowed() == 0 && find(reference) == nullptr) {
+    return Status::error(
+        "today's bytes of images are used up (containers.image_bytes_per_day); it is fetched tomorrow");
+  }
+  std::vector<PullAttempt> attempts = registry_attempts(options_.source, reference, credentials);
+  return fetch(std::move(attempts), reference, std::move(on_image), std::move(credentials));
 }
 
 Status ImageStore::import(const std::string& source, const ImageReference& reference, OnImage on_image) {
+  if (const auto found = pulls_.find(reference.text()); found != pulls_.end()) {
+    found->second.later.push_back({source, {}, std::move(on_image)});
+    return Status::ok();
+  }
+  return fetch({{source, std::nullopt}}, reference, std::move(on_image), {});
+}
+
+Status ImageStore::fetch(std::vector<PullAttempt> attempts, const ImageReference& reference, OnImage on_image,
+                         std::vector<Credential> credentials) {
+  if (!held_.empty()) return Status::error(held_);
   const std::string name = reference.text();
   if (const auto found = pulls_.find(name); found != pulls_.end()) {
-    found->second.waiting.push_back(std::move(on_image));
+    if (found->second.credentials == credentials) {
+      found->second.waiting.push_back(std::move(on_image));
+    } else {
+      found->second.later.push_back({{}, std::move(credentials), std::move(on_image)});
+    }
     return Status::ok();
   }
   const std::string staging = files_.staging() + "/" + std::to_string(fetches_++);
   auto pull = std::make_unique<ImagePull>(
       context_, files_,
       ImagePull::Plan{.reference = name,
-                      .source = source,
+                      .attempts = std::move(attempts),
                       .staging = staging,
                       .options = options_.source,
-                      .limits = options_.limits},
+                      .limits = options_.limits,
+                      .budget = &budget_},
       [this, name] { on_fetched(name); },
       [this, name](Result<ImageRecord> image) { on_pulled(name, std::move(image)); });
   if (Status status = pull->start(); !status.is_success()) {
@@ -115,6 +139,7 @@ Status ImageStore::import(const std::string& source, const ImageReference& refer
   Pulling& pulling = pulls_[name];
   pulling.pull = std::move(pull);
   pulling.staging = staging;
+  pulling.credentials = std::move(credentials);
   pulling.waiting.push_back(std::move(on_image));
   return Status::ok();
 }
@@ -133,25 +158,66 @@ void ImageStore::unpack_next() {
 
 void ImageStore::on_pulled(const std::string& reference, Result<ImageRecord> image) {
   const auto found = pulls_.find(reference);
-  const Pulling ended = std::move(found->second);
+  Pulling ended = std::move(found->second);
   pulls_.erase(found);
   if (unpacking_ == reference) unpacking_.clear();
   if (image) {
     image->used = clock_.wall();
     if (Status status = keep(*image, true); !status.is_success()) image = status;
   }
+  if (image && on_change_) on_change_();
   if (files_.discard(ended.staging)) empty_trash();
   unpack_next();
   for (const OnImage& on_image : ended.waiting) {
     on_image(image ? image : Result<ImageRecord>(Status::error("image " + reference + ": " + image.error().message())));
   }
+  pull_later(reference, std::move(ended.later));
   collect_if_idle();
+}
+
+void ImageStore::hold(const std::string& why) {
+  held_ = why;
+  if (held_.empty()) return;
+  std::map<std::string, Pulling> ended = std::exchange(pulls_, {});
+  fetched_.clear();
+  unpacking_.clear();
+  bool is_discarded = true;
+  for (auto& [reference, pulling] : ended) {
+    pulling.pull.reset();  // and its children
+    is_discarded = files_.discard(pulling.staging) && is_discarded;
+  }
+  for (const std::string& name : StoreFiles::entries(files_.layers())) {
+    if (name.ends_with(LayerUnpack::kPartial)) {
+      is_discarded = files_.discard(files_.layers() + "/" + name) && is_discarded;
+    }
+  }
+  if (is_discarded) empty_trash();  // else with the next thing that is discarded
+  for (const auto& [reference, pulling] : ended) {
+    const Status status = Status::error("image " + reference + ": " + held_);
+    for (const OnImage& on_image : pulling.waiting) on_image(status);
+    for (const Later& later : pulling.later) later.on_image(status);
+  }
+  collect_if_idle();
+}
+
+void ImageStore::pull_later(const std::string& reference, std::vector<Later> later) {
+  const Result<ImageReference> parsed = parse_image_reference(reference);
+  for (Later& each : later) {
+    const Status begun = each.source.empty() ? pull(*parsed, each.on_image, std::move(each.credentials))
+                                             : import(each.source, *parsed, each.on_image);
+    if (!begun.is_success()) each.on_image(Status::error("image " + reference + ": " + begun.message()));
+  }
 }
 
 Status ImageStore::keep(ImageRecord image, bool durable) {
   Status status = write_record(files_.images(), image.reference, image.text(), durable);
   if (status.is_success()) images_[image.reference] = std::move(image);
   return status;
+}
+
+PullProgress ImageStore::progress(const ImageReference& reference) {
+  const auto found = pulls_.find(reference.text());
+  return found == pulls_.end() ? PullProgress{} : found->second.pull->progress();
 }
 
 std::vector<ImageRecord> ImageStore::list() const {
@@ -182,7 +248,9 @@ Status ImageStore::remove(const ImageReference& reference) {
   const std::string name = reference.text();
   if (!images_.contains(name)) return Status::error("there is no image " + name);
   Status status = delete_record(files_.images(), name);
-  if (status.is_success()) images_.erase(name);
+  if (!status.is_success()) return status;
+  images_.erase(name);
+  if (on_change_) on_change_();
   return status;
 }
 
@@ -205,7 +273,8 @@ Status ImageStore::unpin(const std::string& owner) {
   return status;
 }
 
-void ImageStore::collect_garbage(OnCollected on_collected) {
+void ImageStore::collect_garbage(OnCollected on_collected, bool partial) {
+  collects_partial_ = collects_partial_ || partial;
   to_collect_.push_back(std::move(on_collected));
   collect_if_idle();
 }
@@ -213,14 +282,14 @@ void ImageStore::collect_garbage(OnCollected on_collected) {
 // skopeo takes blobs for present that it has seen: none may go while it runs.
 void ImageStore::collect_if_idle() {
   if (!pulls_.empty() || to_collect_.empty()) return;
-  const Result<Collected> collected = discard_unused();
+  const Result<Collected> collected = discard_unused(std::exchange(collects_partial_, false));
   when_emptied_.push_back([collected, waiting = std::exchange(to_collect_, {})] {
     for (const OnCollected& on_collected : waiting) on_collected(collected);
   });
   empty_trash();
 }
 
-Result<ImageStore::Collected> ImageStore::discard_unused() {
+Result<ImageStore::Collected> ImageStore::discard_unused(bool partial) {
   std::set<std::string> used;  // hexadecimal names: a blob and a layer with the same name do not harm each other
   const auto use = [&](const ImageRecord& image) {
     for (const std::string& digest : {image.manifest, image.config}) used.insert(StoreFiles::hex(digest));
@@ -240,7 +309,8 @@ Result<ImageStore::Collected> ImageStore::discard_unused() {
   };
   // Layers first: a blob without its layer is only unpacked again.
   if (!discard(files_.layers(), "layer ", collected.layers) ||
-      !discard(files_.blobs() + "/sha256", "", collected.blobs)) {
+      !discard(files_.blobs() + "/sha256", "", collected.blobs) ||
+      (partial && !discard(files_.partial(), "", collected.blobs))) {
     return Status::error("cannot move what is not used to " + files_.trash() + ": " + std::strerror(errno));
   }
   return collected;

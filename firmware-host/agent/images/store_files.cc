@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 Status StoreFiles::make() const {
   for (const std::string& directory :
-       {root_, blobs(), blobs() + "/sha256", layers(), images(), pins(), staging(), trash()}) {
+       {root_, blobs(), blobs() + "/sha256", layers(), images(), pins(), partial(), staging(), trash()}) {
     if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
       return Status::error("cannot make " + directory + ": " + std::strerror(errno));
     }

@@ -20,6 +20,8 @@ class StoreFiles {
   std::string layers() const { return root_ + "/layers"; }
   std::string images() const { return root_ + "/images"; }
   std::string pins() const { return root_ + "/pins"; }
+  // Layers that have not come whole, by their digests.
+  std::string partial() const { return root_ + "/partial"; }
   std::string staging() const { return root_ + "/staging"; }
   std::string trash() const { return root_ + "/trash"; }
   std::string blob(const std::string& digest) const { return blobs() + "/sha256/" + hex(digest); }

@@ -67,13 +67,19 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
 
 // ALL goes before single names (containerd, internal/cri/server/container_create_linux.go): what is added stays when
 // all are dropped, and what is dropped goes when all are added.
-Result<std::vector<std::string>> capabilities_of(const Security& security, unsigned last) {
+Result<std::vector<std::string>> capabilities_of(const Security& security, unsigned last, std::uint64_t bounding) {
   const std::size_t known = std::min<std::size_t>(kNames.size(), std::size_t{last} + 1);
   for (const std::vector<std::string>* names : {&security.added, &security.dropped}) {
     for (const std::string& name : *names) {
       if (name == kAll || std::find(kNames.begin(), kNames.begin() + known, name) != kNames.begin() + known) continue;
       return Status::error("securityContext.capabilities: this kernel has no capability " + name);
     }
+  }
+  for (const std::string& name : security.added) {
+    const auto at = std::find(kNames.begin(), kNames.end(), name);
+    if (at == kNames.end() || (bounding >> (at - kNames.begin()) & 1) != 0) continue;
+    return Status::error("securityContext.capabilities.add: the agent may not give " + name +
+                         " itself; look at its service");
   }
   const bool starts_with_all = security.privileged || has(security.added, kAll);
   const bool starts_with_none = !starts_with_all && has(security.dropped, kAll);
@@ -83,9 +89,17 @@ Result<std::vector<std::string>> capabilities_of(const Security& security, unsig
     const bool is_default = std::find(kDefaults.begin(), kDefaults.end(), name) != kDefaults.end();
     bool is_given = starts_with_all || (!starts_with_none && is_default);
     if (!security.privileged) is_given = (is_given && !has(security.dropped, name)) || has(security.added, name);
-    if (is_given) capabilities.emplace_back(name);
+    if (is_given && (bounding >> number & 1) != 0) capabilities.emplace_back(name);
   }
   return capabilities;
+}
+
+std::uint64_t capability_bits(const std::vector<std::string>& names) {
+  std::uint64_t bits = 0;
+  for (std::size_t number = 0; number < kNames.size(); ++number) {
+    if (has(names, kNames[number])) bits |= std::uint64_t{1} << number;
+  }
+  return bits;
 }
 
 }  // namespace berth

@@ -62,20 +62,36 @@ std::int64_t cpu_quota_us(std::int64_t milli_cpu, std::int64_t period_us) {
   return std::max(milli_cpu * period_us / 1000, kLeast);
 }
 
+namespace {
+
+// What one part of a manifest says of both resources, for the class of the pod.
+struct QosOfPart {
+  bool has_some = false;
+  bool has_all = false;
+};
+
+QosOfPart qos_of(const ContainerLimits& limits) {
+  const Amounts& asked = limits.requests;
+  const Amounts& most = limits.limits;
+  return {is_positive(asked.milli_cpu) || is_positive(asked.memory_bytes) || is_positive(most.milli_cpu) ||
+              is_positive(most.memory_bytes),
+          is_positive(most.milli_cpu) && is_positive(most.memory_bytes) && asked.milli_cpu == most.milli_cpu &&
+              asked.memory_bytes == most.memory_bytes};
+}
+
+}  // namespace
+
+// What the pod says counts alone.
 QosClass qos_class_of(const Json& pod_spec) {
+  const auto own = limits_of(member(pod_spec, "resources"), "");
+  if (own && qos_of(*own).has_some) return qos_of(*own).has_all ? QosClass::guaranteed : QosClass::burstable;
   bool is_guaranteed = true, is_best_effort = true;
   for (const char* key : {"initContainers", "containers"}) {
     for (const Json& container : list_of(pod_spec, key)) {
       const auto limits = limits_of(member(container, "resources"), "");
       if (!limits) return QosClass::burstable;
-      const Amounts& asked = limits->requests;
-      const Amounts& most = limits->limits;
-      const bool has_some = is_positive(asked.milli_cpu) || is_positive(asked.memory_bytes) ||
-                            is_positive(most.milli_cpu) || is_positive(most.memory_bytes);
-      const bool has_all = is_positive(most.milli_cpu) && is_positive(most.memory_bytes) &&
-                           asked.milli_cpu == most.milli_cpu && asked.memory_bytes == most.memory_bytes;
-      is_best_effort = is_best_effort && !has_some;
-      is_guaranteed = is_guaranteed && has_all;
+      is_best_effort = is_best_effort && !qos_of(*limits).has_some;
+      is_guaranteed = is_guaranteed && qos_of(*limits).has_all;
     }
   }
   if (is_best_effort) return QosClass::best_effort;

@@ -31,8 +31,8 @@ std::int64_t cpu_shares(std::int64_t milli_cpu);
 // Microseconds per period; the least that the kernel takes is 1,000.
 std::int64_t cpu_quota_us(std::int64_t milli_cpu, std::int64_t period_us);
 
-// Guaranteed: each container has equal requests and limits of both; best effort: none has any
-// (component-helpers/resource, qos.go).
+// Guaranteed: each container has equal requests and limits of both; best effort: none has any. Of a pod with
+// spec.resources these count instead (component-helpers/resource, qos.go).
 QosClass qos_class_of(const Json& pod_spec);
 
 // Which processes the kernel ends first when memory runs out. `capacity`: the node's memory in bytes.

@@ -46,10 +46,10 @@ std::string last_error_in(const std::string& log) {
 
 }  // namespace
 
-Status OciRun::execute(std::vector<std::string> arguments) {
+Status OciRun::execute(std::vector<std::string> arguments, int output, int errors) {
   arguments.insert(arguments.begin(),
                    {place_.program, "--root", place_.state, "--log", file(kLogFile), "--log-format", "json"});
-  const Result<pid_t> started = spawn(place_.program, std::move(arguments), nullptr, {-1, output_, output_});
+  const Result<pid_t> started = spawn(place_.program, arguments, nullptr, {-1, output, errors});
   if (!started) return started.error();
   program_ = *started;
   return Status::ok();
@@ -58,13 +58,15 @@ Status OciRun::execute(std::vector<std::string> arguments) {
 Status OciRun::begin() {
   unlink(file(kPidFile).c_str());
   unlink(file(kLogFile).c_str());
-  return execute({"create", "--bundle", place_.bundle, "--pid-file", file(kPidFile), place_.id});
+  return execute({"create", "--bundle", place_.bundle, "--pid-file", file(kPidFile), place_.id}, output_, errors_);
 }
 
 bool OciRun::take_exit(pid_t process, int status) {
   if (process_ != 0 && process == process_) {
     has_ended_ = true;
     status_ = status;
+    // "start" waits for it, in vain from now on.
+    if (phase_ == Phase::starting && program_ != 0) ::kill(program_, SIGKILL);
     // While a program of the runtime runs, its own end goes on with it.
     if (program_ == 0 && phase_ == Phase::running) remove();
     return true;
@@ -90,7 +92,7 @@ bool OciRun::take_exit(pid_t process, int status) {
       }
       break;
     case Phase::removing:
-      if (!succeeded) note_failure("delete");
+      if (!succeeded && !has_ended_) note_failure("delete");
       phase_ = Phase::ended;
       break;
     case Phase::running:
@@ -102,7 +104,9 @@ bool OciRun::take_exit(pid_t process, int status) {
 void OciRun::take_created() {
   const std::string text = end_of(file(kPidFile));
   std::from_chars(text.data(), text.data() + text.size(), process_);
-  if (process_ <= 0) {
+  // It may have ended, and been reaped, before its number was known here.
+  siginfo_t info{};
+  if (process_ <= 0 || waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
     process_ = 0;
     return fail("create");
   }

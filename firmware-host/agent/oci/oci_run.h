@@ -29,8 +29,8 @@ class OciRun {
   };
   enum class Phase { creating, starting, running, removing, ended };
 
-  // `output`: a descriptor for what the container writes, on both of its outputs; duplicated.
-  OciRun(Place place, int output) : place_(std::move(place)), output_(output) {}
+  // Descriptors for what the container writes, needed until begin() has returned.
+  OciRun(Place place, int output, int errors) : place_(std::move(place)), output_(output), errors_(errors) {}
   OciRun(const OciRun&) = delete;
   OciRun& operator=(const OciRun&) = delete;
 
@@ -53,7 +53,7 @@ class OciRun {
   int status() const { return status_; }
 
  private:
-  Status execute(std::vector<std::string> arguments);
+  Status execute(std::vector<std::string> arguments, int output = -1, int errors = -1);
   void take_created();
   void remove();
   void fail(const std::string& command);
@@ -62,6 +62,7 @@ class OciRun {
 
   const Place place_;
   const int output_;
+  const int errors_;
   Phase phase_ = Phase::creating;
   pid_t program_ = 0;  // the runtime's that runs now; 0: none
   pid_t process_ = 0;

@@ -72,6 +72,12 @@ Json mounts_of(const OciContainer& container) {
     mounts.push_back(mount_json("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
     mounts.push_back(mount_json("/sys/fs/cgroup", "cgroup", "cgroup", {"nosuid", "noexec", "nodev", "relatime", "ro"}));
   }
+  // What the pod has at the place of a usual mount is there in its stead.
+  Json::Array& usual = mounts.as_array();
+  std::erase_if(usual, [&](const Json& mount) {
+    return std::any_of(container.mounts.begin(), container.mounts.end(),
+                       [&](const OciMount& own) { return own.destination == mount.string_at("destination"); });
+  });
   for (const OciMount& each : container.mounts) {
     Json made = Json::object();
     made.set("destination", each.destination).set("type", "bind").set("source", each.source);
@@ -83,7 +89,7 @@ Json mounts_of(const OciContainer& container) {
   return mounts;
 }
 
-Json namespaces_of(const OciNamespaces& namespaces) {
+Json namespaces_of(const OciNamespaces& namespaces, bool has_own_groups) {
   Json list = Json::array();
   const auto add = [&list](const char* type, const std::optional<std::string>& path) {
     if (!path) return;
@@ -97,6 +103,7 @@ Json namespaces_of(const OciNamespaces& namespaces) {
   add("uts", namespaces.uts);
   add("pid", namespaces.pid);
   add("mount", std::string());
+  if (has_own_groups) add("cgroup", std::string());
   return list;
 }
 
@@ -122,8 +129,12 @@ Json linux_of(const OciContainer& container) {
   Json resources = container.resources.is_null() ? Json::object() : container.resources;
   resources.set("devices", device_rules(container.privileged));
   Json made = Json::object();
-  made.set("namespaces", namespaces_of(container.namespaces)).set("resources", std::move(resources));
+  made.set("namespaces", namespaces_of(container.namespaces, container.own_cgroups))
+      .set("resources", std::move(resources));
   if (!container.cgroup.empty()) made.set("cgroupsPath", container.cgroup);
+  const bool follows = std::any_of(container.mounts.begin(), container.mounts.end(),
+                                   [](const OciMount& mount) { return mount.propagation == "rslave"; });
+  if (follows) made.set("rootfsPropagation", "rslave");
   if (!container.devices.empty()) made.set("devices", devices_json(container.devices));
   if (!container.seccomp.is_null()) made.set("seccomp", container.seccomp);
   if (!container.sysctls.empty()) made.set("sysctl", map_of(container.sysctls));

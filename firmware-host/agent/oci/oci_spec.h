@@ -49,6 +49,7 @@ struct OciContainer {
   bool privileged = false;     // neither hidden paths nor a read-only /sys, and all devices
   bool proc_unmasked = false;  // no hidden paths
   std::string hostname;        // of a UTS namespace of its own; empty: left as it is
+  bool own_cgroups = false;    // a namespace of control groups: it sees its own alone
   std::string cgroup;          // below the hierarchy's root: "/berth/pod1/main"
   OciNamespaces namespaces;
   std::vector<OciMount> mounts;  // of the pod, in this order

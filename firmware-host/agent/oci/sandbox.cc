@@ -1,5 +1,6 @@
 #include "firmware-host/agent/oci/sandbox.h"
 
+#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -57,6 +59,9 @@ Status enter_sandbox(const SandboxOptions& options) {
   if (!options.host_ipc) kinds |= CLONE_NEWIPC;
   if (unshare(kinds) != 0) return failed("cannot make the pod's namespaces");
   if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return failed("cannot separate the pod's mounts");
+  if (mount("sandbox", options.directory.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=65536k") != 0) {
+    return failed("cannot mount " + options.directory);
+  }
   if (!options.host_network) {
     if (Status up = bring_loopback_up(); !up.is_success()) return up;
     if (!options.hostname.empty() && sethostname(options.hostname.data(), options.hostname.size()) != 0) {
@@ -92,15 +97,20 @@ OciMount shared_memory_of(const SandboxOptions& options) {
   return {options.host_ipc ? "/dev/shm" : options.directory + kSharedMemory, "/dev/shm"};
 }
 
+// One mount names all layers in one page: relative names are shorter.
 Status mount_root(const std::vector<std::string>& layers, const std::string& directory) {
   if (layers.empty()) return Status::error("the image has no layers");
   for (const char* part : {"/upper", "/aside", "/root"}) {
     if (Status made = make_directory(directory + part, 0755); !made.is_success()) return made;
   }
+  const std::string above = layers.front().substr(0, layers.front().rfind('/') + 1);
+  const bool is_shared = std::all_of(layers.begin(), layers.end(), [&](const std::string& layer) {
+    return layer.starts_with(above) && layer.rfind('/') + 1 == above.size();
+  });
   std::string options = "lowerdir=";
   for (std::size_t i = layers.size(); i-- > 0;) {
     if (!options.ends_with('=')) options += ':';
-    options += escaped(layers[i]);
+    options += escaped(is_shared ? layers[i].substr(above.size()) : layers[i]);
   }
   options += ",upperdir=" + escaped(directory + "/upper") + ",workdir=" + escaped(directory + "/aside");
   if (options.size() > kMountOptionBytes) {
@@ -108,8 +118,15 @@ Status mount_root(const std::vector<std::string>& layers, const std::string& dir
                          " layers, more than one mount can name: build it with fewer");
   }
   const std::string root = directory + "/root";
-  if (mount("overlay", root.c_str(), "overlay", 0, options.c_str()) == 0) return Status::ok();
-  return failed("cannot mount the image's layers at " + root);
+  const int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  Status mounted = Status::ok();
+  if (before < 0 || (is_shared && chdir(above.c_str()) != 0) ||
+      mount("overlay", root.c_str(), "overlay", 0, options.c_str()) != 0) {
+    mounted = failed("cannot mount the image's layers at " + root);
+  }
+  if (before >= 0 && fchdir(before) != 0 && mounted.is_success()) mounted = failed("cannot return from " + above);
+  if (before >= 0) close(before);
+  return mounted;
 }
 
 }  // namespace berth

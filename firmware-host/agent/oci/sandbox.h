@@ -13,7 +13,7 @@
 namespace berth {
 
 struct SandboxOptions {
-  std::string directory;      // the pod's, which is there; shm/ is made in it
+  std::string directory;      // which is there: a tmpfs is mounted on it, with shm/ in it
   std::string hostname;       // empty: stays the machine's
   bool host_network = false;  // spec.hostNetwork; also keeps the machine's host name
   bool host_ipc = false;      // spec.hostIPC
@@ -32,7 +32,8 @@ OciMount shared_memory_of(const SandboxOptions& options);
 
 // Mounts at <directory>/root what a container sees as its root: the layers of its image, the lowest one first, and on
 // top of them what it writes, in <directory>/upper (overlayfs; Linux, filesystems/overlayfs.rst). The directory is
-// there; what is missing in it is made. An error names what is wrong.
+// there, its path absolute; what is missing in it is made. An error names what is wrong. The working directory of this
+// process is another one meanwhile.
 Status mount_root(const std::vector<std::string>& layers, const std::string& directory);
 
 }  // namespace berth

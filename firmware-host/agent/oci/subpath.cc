@@ -12,26 +12,11 @@
 #include <string_view>
 #include <utility>
 
+#include "firmware-host/agent/descriptor.h"
+
 namespace berth {
 
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 // Without following anything out of the directory (openat2(2), RESOLVE_BENEATH).
 Descriptor open_beneath(int directory, const std::string& path) {

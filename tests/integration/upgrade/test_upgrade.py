@@ -35,7 +35,15 @@ class UpgradedFleet(Fleet):
         if build:
             self.builds[name] = build
         if name in self.programs:
-            self.programs[name].argv[0] = str(program_path(PROGRAMS.get(name, "berth-agent"), build))
+            program = PROGRAMS.get(name, "berth-agent")
+            argv = self.programs[name].argv
+            argv[0] = str(program_path(program, build))
+            for option in ("--container-runtime", "--bwrap"):
+                if option in argv:  # which the previous release does not know
+                    flag = argv.index(option)
+                    del argv[flag:flag + 2]
+                if program == "berth-agent" and not build:
+                    argv += [option, "none"]
 
 
 def volumes(folder, node, count):

@@ -90,6 +90,8 @@ class FakeRuntime final : public Runtime {
     return handles.emplace(tag, "100:" + std::to_string(handles.size())).first->second;
   }
   void go(const Tag& tag) override { call("go", tag); }
+  void set_objects(const PodObjects* of_pods) override { objects = of_pods; }
+  void objects_changed(const Tag& tag) override { call("changed", tag); }
   void stop(const Tag& tag, Millis grace) override { call("stop", tag, " " + std::to_string(grace)); }
 
   void finish_prepare(const Tag& tag, Status status = Status::ok()) { handler_->on_prepared(tag, std::move(status)); }
@@ -101,6 +103,7 @@ class FakeRuntime final : public Runtime {
   void observe(const Tag& tag, const std::string& status, bool finished) { handler_->on_status(tag, status, finished); }
   void reboot() { handles.clear(); }
 
+  const PodObjects* objects = nullptr;
   std::vector<std::string> calls;
   std::set<Tag> tags;                     // everything alive or prepared
   std::map<Tag, std::string> handles;     // of live workloads

@@ -28,7 +28,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
   EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
   EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
-  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.12");
+  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.14");
   EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
   EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
   EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
@@ -45,6 +45,46 @@ TEST_F(AgentReports, TheStateSaysWhatTheRuntimeCanDoIfThatIsKnown) {
   config.features = {"probes", "volumes/emptyDir"};
   restart();
   EXPECT_EQ(member("nodes/n1/state", "features"), R"(["probes","volumes/emptyDir"])");
+}
+
+struct MadeImageList final : ImageList {
+  std::vector<ContainerImage> images() const override { return listed; }
+  void set_on_change(std::function<void()> on_change) override { changed = std::move(on_change); }
+  std::vector<ContainerImage> listed;
+  std::function<void()> changed;
+};
+
+TEST_F(AgentReports, TheStateNamesTheImagesAndIsPublishedAgainOnlyWhenTheyAreOthers) {
+  MadeImageList images;
+  images.listed = {{{"r.example/a:1"}, 10}};
+  config.images = &images;
+  boot();
+  EXPECT_EQ(member("nodes/n1/state", "images"), R"([{"names":["r.example/a:1"],"sizeBytes":10}])");
+  transport.sent.clear();
+  images.changed();
+  ASSERT_TRUE(agent->finish_turn().is_success());
+  EXPECT_EQ(last_payload("nodes/n1/state"), "none");
+  images.listed.clear();
+  images.changed();
+  ASSERT_TRUE(agent->finish_turn().is_success());
+  EXPECT_EQ(member("nodes/n1/state", "sequence"), "2");
+  EXPECT_EQ(member("nodes/n1/state", "images"), "none");
+}
+
+TEST_F(AgentReports, WhatTheNodeIsShortOfIsPublishedWhenItChanges) {
+  boot();
+  EXPECT_EQ(member("nodes/n1/state", "conditions"), "none");
+  agent->set_pressures({{"DiskPressure", 1'700'000'000'000}});
+  finish();
+  EXPECT_EQ(member("nodes/n1/state", "sequence"), "2");
+  EXPECT_EQ(member("nodes/n1/state", "conditions"),
+            R"([{"type":"DiskPressure","status":"True","lastTransitionTime":"2023-11-14T22:13:20Z"}])");
+  agent->set_pressures({{"DiskPressure", 1'700'000'000'000}});
+  finish();
+  EXPECT_EQ(member("nodes/n1/state", "sequence"), "2");
+  agent->set_pressures({});
+  finish();
+  EXPECT_EQ(member("nodes/n1/state", "conditions"), "none");
 }
 
 TEST_F(AgentReports, TheStateNamesTheMachineWithoutItsId) {

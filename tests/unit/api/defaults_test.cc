@@ -32,6 +32,23 @@ TEST(Defaults, SetRequestsToLimits) {
   EXPECT_EQ(show(pod.spec->init_containers[0].requests), (TextMap{{"example.com/x", "3"}}));
 }
 
+TEST(Defaults, APodThatAsksForCpuOrMemoryToleratesANodeThatIsShortOfMemory) {
+  const Toleration wanted{
+      "node.kubernetes.io/memory-pressure", Toleration::Operator::exists, {}, TaintEffect::no_schedule, std::nullopt};
+  for (const char* spec : {R"("containers":[{"name":"c"},{"name":"d","resources":{"limits":{"cpu":"1m"}}}])",
+                           R"("containers":[{"name":"c"}],"resources":{"requests":{"memory":"1"}})"}) {
+    Pod pod = with_defaults(spec);
+    EXPECT_EQ(pod.spec->tolerations.get(), std::vector<Toleration>{wanted}) << spec;
+    set_defaults(pod);
+    EXPECT_EQ(pod.spec->tolerations->size(), 1u) << "once";
+  }
+  for (const char* spec : {R"("containers":[{"name":"c","resources":{"requests":{"cpu":"0","example.com/x":"1"},)"
+                           R"("limits":{"example.com/x":"1"}}}])",
+                           R"("containers":[{"name":"c","resources":{"requests":{"ephemeral-storage":"1"}}}])"}) {
+    EXPECT_TRUE(with_defaults(spec).spec->tolerations.empty()) << spec;
+  }
+}
+
 TEST(Defaults, SetPodLevelRequestsToTheContainersSumOrElseTheLimit) {
   const std::string containers =
       R"("containers":[{"name":"a","resources":{"requests":{"cpu":"1","example.com/x":"1"}}},)"

@@ -249,6 +249,8 @@ inline constexpr std::string_view kKubernetesFields[]{
 "expirationSeconds":0}],"volumeLifecycleModes":0}})",
     R"({"apiVersion":0,"capacity":0,"kind":"CSIStorageCapacity","maximumVolumeSize":0,"metadata":{"name":0},
 "nodeTopology":{"matchExpressions":[{"key":0,"operator":0,"values":0}],"matchLabels":0},"storageClassName":0})",
+    R"({"apiVersion":0,"binaryData":0,"data":0,"immutable":0,"kind":"ConfigMap","metadata":{"name":0}})",
+    R"({"apiVersion":0,"data":0,"immutable":0,"kind":"Secret","metadata":{"name":0},"stringData":0,"type":0})",
 };
 // clang-format on
 

@@ -1,6 +1,7 @@
 // Random mutations of a valid manifest: decoding never crashes, and what it accepts survives a round trip.
 #include <gtest/gtest.h>
 
+#include "core/api/config_objects.h"
 #include "core/api/decode.h"
 #include "core/api/defaults.h"
 #include "core/api/namespace.h"
@@ -32,8 +33,10 @@ void decode_all(const Json& json) {
   (void)decode_csi_node(json, &warnings);
   (void)decode_csi_driver(json, &warnings);
   (void)decode_csi_storage_capacity(json, &warnings);
+  (void)decode_config_map(json, &warnings);
+  (void)decode_secret(json, &warnings);
   (void)decode_accepted_pod(json);
-  EXPECT_LE(warnings.size(), 12 * 21u);
+  EXPECT_LE(warnings.size(), 14 * 21u);
 }
 
 TEST(Mutation, OfBytesNeverBreaksReading) {

@@ -81,8 +81,8 @@ TEST(Shared, ChangingOnePodDoesNotAffectAnother) {
   EXPECT_EQ(a.spec->containers.front().image, "i:1");
   EXPECT_EQ(a.metadata.labels->at("app"), "a");
   EXPECT_EQ(a.spec->scheduler_name, "default-scheduler");
-  EXPECT_EQ(a.spec->tolerations.size(), 1u);
-  EXPECT_EQ(b.spec->tolerations.size(), 1u);
+  EXPECT_EQ(a.spec->tolerations.size(), 2u);  // with that of memory pressure
+  EXPECT_EQ(b.spec->tolerations.size(), 2u);
   EXPECT_EQ(c.spec->containers, a.spec->containers);
   EXPECT_NE(b.spec->containers, a.spec->containers);
   share_parts(b);

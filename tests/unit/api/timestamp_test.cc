@@ -21,6 +21,15 @@ TEST(Timestamp, ReadsOffsetsAndFractions) {
   EXPECT_EQ(parse_timestamp("1970-01-01T00:00:00.123999Z"), 123);
 }
 
+TEST(Timestamp, IsWrittenAsItIsRead) {
+  EXPECT_EQ(to_timestamp(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(to_timestamp(1'582'934'399'999), "2020-02-28T23:59:59Z");
+  EXPECT_EQ(to_timestamp(1'582'934'400'000), "2020-02-29T00:00:00Z");
+  for (std::int64_t time = 0; time < 253'402'300'800'000; time += std::int64_t{86'399'000} * 37) {
+    EXPECT_EQ(parse_timestamp(to_timestamp(time)), time);
+  }
+}
+
 TEST(Timestamp, RefusesInvalidTimes) {
   for (std::string_view text :
        {"", "2025", "2025-05-01", "2025-05-01 00:00:00Z", "2025-05-01T00:00:00", "2025-13-01T00:00:00Z",

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <set>
 #include <sstream>
 
 #include "firmware-host/ctl/commands.h"
@@ -97,6 +98,41 @@ TEST_F(CtlClient, SendsItsOwnResponseTopicAndReturnsTheAnswer) {
   ASSERT_EQ(gateway_.requests.size(), 1u);
   EXPECT_EQ(gateway_.requests[0].response_topic, "berth/v1/f/clients/operator/s1");
   EXPECT_FALSE(gateway_.requests[0].correlation.empty());
+}
+
+TEST_F(CtlClient, AppliesAndGetsInPartsWhatIsLargerThanAMessage) {
+  const std::string value(100'000, 'v');
+  Json object = parsed_json(R"({"kind":"ConfigMap","data":{}})");
+  object.find("data")->set("k", value);
+  for (int i = 0; i < 4; ++i) gateway_.answers.emplace_back(R"({"ok":true,"result":"received"})");
+  ASSERT_TRUE(client_.apply(Json::object(), object, true));
+  std::string sent;
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < gateway_.requests.size(); ++i) {
+    const Json request = gateway_.request(i);
+    const Json& upload = *request.find("upload");
+    EXPECT_EQ(*upload.find("part"), Json(static_cast<std::int64_t>(i)));
+    EXPECT_EQ(*upload.find("parts"), Json(std::int64_t{4}));
+    ids.insert(upload.string_at("id"));
+    EXPECT_LE(gateway_.requests[i].payload.size(), 64u * 1024);
+    sent += upload.string_at("text");
+  }
+  EXPECT_EQ(sent, object.dump());
+  EXPECT_EQ(ids.size(), 1u);
+
+  // The object changes after the first part was read: it is read again.
+  const auto part = [](std::string_view text, const char* whole) {
+    return Json(Json::Object{
+                    {"ok", Json(true)}, {"text", Json(text)}, {"parts", Json(2)}, {"whole", Json(std::string(whole))}})
+        .dump();
+  };
+  const std::string text = object.dump();
+  const std::string_view view(text);
+  gateway_.answers = {R"({"ok":true,"object":{"omitted":["data"]}})", part("{}", "1"), part(view.substr(50'000), "2"),
+                      part(view.substr(0, 50'000), "2"), part(view.substr(50'000), "2")};
+  const Outcome<Json> got = client_.get(describe(Kind::config_map), "default", "c", ApiClient::Values::whole);
+  ASSERT_TRUE(got) << got.error().text;
+  EXPECT_EQ(*got, object);
 }
 
 TEST_F(CtlClient, ReturnsTheGatewaysReasonWhenItRefuses) {

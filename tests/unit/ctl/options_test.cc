@@ -195,6 +195,73 @@ TEST(CtlOptions, ExitsWithCodeTwoAndAReasonForAnInvalidCommandLine) {
   }
 }
 
+TEST(CtlOptions, LogsTakesAPodAndWhatOfItsOutputIsWanted) {
+  const Parsed parsed =
+      parse({"logs", "pod/web", "-n", "shop", "-c", "main", "-f", "--since", "1h30m", "--tail", "5", "--timestamps"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.command, CtlOptions::Command::logs);
+  EXPECT_EQ(parsed.options.name, "web");
+  EXPECT_EQ(parsed.options.logs.container, "main");
+  EXPECT_TRUE(parsed.options.logs.follow && parsed.options.logs.timestamps && !parsed.options.logs.previous);
+  EXPECT_EQ(parsed.options.logs.since_ms, 5'400'000);
+  EXPECT_EQ(parsed.options.logs.tail, 5u);
+  EXPECT_EQ(parse({"logs", "web", "--tail", "-1"}).options.logs.tail, std::nullopt);
+  EXPECT_EQ(parse({"logs", "web", "--since", "1m500ms"}).options.logs.since_ms, 60'500);
+  for (const char* wrong : {"", "5", "m", "-5m", "5d", "5m 3s", "999999999999h", "9999h9999h"}) {
+    const Parsed bad = parse({"logs", "web", "--since", wrong});
+    EXPECT_EQ(bad.ended, 2) << wrong;
+  }
+  EXPECT_EQ(parse({"logs", "web", "--tail", "-2"}).ended, 2);
+  EXPECT_EQ(parse({"logs", "web", "-f", "-p"}).ended, 2) << "a run that is over has nothing to follow";
+  for (const char* wrong : {"node/web", "pod/", "a/b/c", "We b", "+"}) {
+    const Parsed bad = parse({"logs", wrong});
+    EXPECT_EQ(bad.ended, 2) << wrong;
+    EXPECT_TRUE(bad.err.starts_with("logs: ")) << bad.err;
+  }
+}
+
+TEST(CtlOptions, PortForwardReadsPairsOfPorts) {
+  const Parsed parsed = parse({"port-forward", "pod/web", "8080:80", ":443", "22", "--address", "0.0.0.0"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.name, "web");
+  EXPECT_EQ(parsed.options.forward.address, "0.0.0.0");
+  ASSERT_EQ(parsed.options.forward.ports.size(), 3u);
+  EXPECT_EQ(parsed.options.forward.ports[0].local, 8080);
+  EXPECT_EQ(parsed.options.forward.ports[0].remote, 80);
+  EXPECT_EQ(parsed.options.forward.ports[1].local, 0);
+  EXPECT_EQ(parsed.options.forward.ports[2].local, 22);
+  for (const char* wrong : {"80:", "0", "65536", "a", "80:80:80", "-1"}) {
+    EXPECT_EQ(parse({"port-forward", "web", "--", wrong}).ended, 2) << wrong;
+  }
+}
+
+TEST(CtlOptions, ImagesAreLoadedIntoOneNode) {
+  const Parsed parsed = parse({"image", "load", "n1", "app.tar", "--name", "app:1", "--fleet", "f"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.command, CtlOptions::Command::image_load);
+  EXPECT_EQ(parsed.options.name, "n1");
+  EXPECT_EQ(parsed.options.image.file, "app.tar");
+  EXPECT_EQ(parsed.options.image.name, "app:1");
+  EXPECT_EQ(parse({"image", "load", "n1", "-"}).options.image.file, "-");
+  EXPECT_EQ(parse({"image", "list", "n1"}).options.command, CtlOptions::Command::image_list);
+  for (const std::vector<const char*>& wrong :
+       {std::vector<const char*>{"image"}, {"image", "load", "n1"}, {"image", "list"}, {"image", "list", "n/1"}}) {
+    EXPECT_EQ(parse(wrong).ended, 2) << wrong.back();
+  }
+}
+
+TEST(CtlOptions, ExecTakesWhatIsBehindTheDashesAsItIs) {
+  const Parsed parsed = parse({"exec", "-it", "pod/web", "-c", "main", "--", "sh", "-c", "echo -n $1", "--", "-i"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.command, CtlOptions::Command::exec);
+  EXPECT_EQ(parsed.options.name, "web");
+  EXPECT_EQ(parsed.options.exec.container, "main");
+  EXPECT_TRUE(parsed.options.exec.input && parsed.options.exec.terminal);
+  EXPECT_EQ(parsed.options.exec.command, (std::vector<std::string>{"sh", "-c", "echo -n $1", "--", "-i"}));
+  EXPECT_EQ(parse({"exec", "web"}).ended, 2);
+  EXPECT_TRUE(parse({"exec", "-t", "web", "--", "sh"}).err.starts_with("exec: -t requires -i"));
+}
+
 TEST(CtlOptions, RevokeTakesTheNameOfAnAccount) {
   const Parsed revoke = parse({"revoke", "edge-a", "--broker-dir", "/b", "--no-reload"});
   EXPECT_FALSE(revoke.ended);

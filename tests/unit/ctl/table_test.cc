@@ -72,7 +72,7 @@ TEST(CtlTable, PutsTheNamespaceFirstForAllNamespaces) {
 
 TEST(CtlTable, HasAsManyCellsAsColumnsInEveryForm) {
   for (const KindName& kind : kinds()) {
-    for (const TableForm& form : {TableForm{}, TableForm{true, false}, TableForm{true, true}}) {
+    for (const TableForm& form : {TableForm{}, TableForm{true, false, 0}, TableForm{true, true, 0}}) {
       EXPECT_EQ(table_header(kind.kind, form).size(), table_row(kind.kind, Json::object(), form).size());
     }
   }
@@ -113,6 +113,17 @@ TEST(CtlTable, ShowsDisruptionBudgetsAndCsiKinds) {
                    {parsed_json(R"({"metadata":{"name":"c"},"storageClassName":"fast","capacity":"1Gi"})")}),
             "NAME   STORAGECLASS   CAPACITY   MAXIMUM\n"
             "c      fast           1Gi        -\n");
+}
+
+TEST(CtlTable, ShowsConfigMapsAndSecretsAsKubectlDoes) {
+  constexpr Millis kNow = 1'700'000'000'000;
+  const Json map = parsed_json(R"({"metadata":{"name":"c","creationTimestamp":"2023-11-14T22:03:20Z"},
+    "data":{"a":"1","b":"2"},"binaryData":{"z":"AA=="}})");
+  EXPECT_EQ(table_header(Kind::config_map, {}), (Cells{"NAME", "DATA", "AGE"}));
+  EXPECT_EQ(table_row(Kind::config_map, map, {.now = kNow}), (Cells{"c", "3", "10m"}));
+  const Json secret = parsed_json(R"({"metadata":{"name":"s"},"type":"Opaque","data":{"pin":4}})");
+  EXPECT_EQ(table_header(Kind::secret, {}), (Cells{"NAME", "TYPE", "DATA", "AGE"}));
+  EXPECT_EQ(table_row(Kind::secret, secret, {.now = kNow}), (Cells{"s", "Opaque", "1", "<unknown>"}));
 }
 
 TEST(CtlTable, CountsRestartsWhenWide) {
@@ -194,7 +205,9 @@ TEST(CtlTable, ReadsFieldsOfTheWrongTypeAsEmpty) {
       parsed_json(R"({"metadata":7,"spec":[],"status":{"conditions":{},"containerStatuses":"x","phase":{}}})");
   for (const KindName& kind : kinds()) {
     for (const std::string& cell : table_row(kind.kind, odd, {.wide = true})) {
-      EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending" || cell == "Available") << cell;
+      EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending" || cell == "Available" ||
+                  cell == "<unknown>")
+          << cell;
     }
   }
 }

@@ -331,6 +331,30 @@ TEST_F(GatewayEvents, TellOfContainersThatAreStartedAndStopped) {
   EXPECT_EQ(lines().back(), "Pod web Killing: Stopping container c x1");
 }
 
+TEST_F(GatewayEvents, TellWhatADeviceSaysOfAPodOnceForEachId) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const auto told = [this](const std::string& events) {
+    const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+    receive(topics.node_pod("n1", "default/web"),
+            R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Pending","events":[)" + events + "]}", true);
+  };
+  const std::string pulling = R"({"id":"1p","reason":"Pulling","message":"Pulling image \"i\""})";
+  const std::string failed = R"({"id":"2p","type":"Warning","reason":"Failed","message":"no route"})";
+  told(pulling);
+  EXPECT_EQ(lines().back(), "Pod web Pulling: Pulling image \"i\" x1");
+  told(pulling + "," + failed);
+  EXPECT_EQ(lines().back(), "Pod web Failed: no route x1");
+  EXPECT_EQ(counts_of("Pulling"), 1) << "it is in both reports";
+  told(failed + "," + R"({"id":"3p","reason":"Pulling","message":"Pulling image \"i\""})");
+  EXPECT_EQ(counts_of("Pulling"), 2);
+  EXPECT_EQ(counts_of("Failed"), 1);
+  told(R"({"id":"4p","reason":"not a reason","message":"m"},{"reason":"NoId","message":"m"},7,)" + failed);
+  EXPECT_EQ(counts_of("Failed"), 1);
+  EXPECT_EQ(counts_of("NoId") + counts_of("not a reason"), 0);
+}
+
 TEST_F(GatewayEvents, TellNothingTwiceWhenAnAgentStartsAndHasNotReadItsContainersYet) {
   start_connected();
   device("n1");

@@ -550,6 +550,14 @@ TEST_F(GatewayTest, APriorityClassSetsThePriorityAndMustExist) {
   EXPECT_EQ(gateway->objects().pods().find("default/web")->pod->priority, 1000);
 }
 
+TEST_F(GatewayTest, TheSystemPriorityClassesAreThereWithoutBeingApplied) {
+  start_connected();
+  apply(pod("web", "u1", "64Mi", R"(,"priorityClassName":"system-cluster-critical")"));
+  apply(pod("agent", "u2", "64Mi", R"(,"priorityClassName":"system-node-critical")"));
+  EXPECT_EQ(gateway->objects().pods().find("default/web")->pod->priority, 2'000'000'000);
+  EXPECT_EQ(gateway->objects().pods().find("default/agent")->pod->priority, 2'000'001'000);
+}
+
 TEST_F(GatewayTest, AnOfferedVolumeFollowsItsDevicesOrderOnCapacity) {
   start_connected();
   for (const char* capacity : {"1Gi", "2Gi"}) {

@@ -324,7 +324,7 @@ TEST(Messages, AnInvalidFieldIsNamedByItsPath) {
   EXPECT_EQ(error_of(good), "decoded");
   EXPECT_EQ(error_of(with(good, "type", nullptr)), "type: is missing; must be a string");
   EXPECT_EQ(error_of(with(good, "type", "\"Prebind\"")),
-            "type: must be one of PreBind, Bind, Release, List, Heartbeat, Certificate, DeleteVolume");
+            "type: must be one of PreBind, Bind, Release, List, Heartbeat, Certificate, DeleteVolume, Configs, Config");
   EXPECT_EQ(error_of(with(good, "epoch", "\"7\"")), "epoch: \"7\" is not an epoch; write \"<term>.<counter>\"");
   EXPECT_EQ(error_of(with(good, "epoch", "\"0.0\"")), "epoch: must not be 0.0, which means none");
   EXPECT_EQ(error_of(with(good, "epoch", "7.5")), "epoch: must be an epoch, \"<term>.<counter>\"");

@@ -40,6 +40,24 @@ TEST(BrokerFilesTest, AnAclNamesTheFleetAndItsGateway) {
   EXPECT_EQ(served_by(broker_access("f", "gw", {{"a", Role::node, ""}})).fleet, "");
 }
 
+TEST(BrokerFilesTest, NoOperatorReadsWhatDevicesAreAsked) {
+  const std::string access = broker_access("f", "gw", {{"ann", Role::operator_, ""}});
+  EXPECT_NE(access.find("topic read berth/v1/f/nodes/+/state\n"), std::string::npos);
+  EXPECT_EQ(access.find("nodes/#"), std::string::npos);
+  EXPECT_EQ(access.find("requests"), std::string::npos);
+}
+
+TEST(BrokerFilesTest, ADeviceMayWriteToFewTopicsOfStreamsOfEachOperator) {
+  const std::string node = broker_access("f", "gw", {{"a", Role::node, ""}});
+  EXPECT_EQ(node.find("streams"), std::string::npos) << "so that no account needs to know the others";
+  const std::string access = broker_access("f", "gw", {{"ann", Role::operator_, ""}});
+  for (const char* slot : {"0", "7"}) {
+    EXPECT_NE(access.find(std::string("pattern write berth/v1/f/streams/%u/ann/") + slot + "/up\n"), std::string::npos);
+  }
+  EXPECT_NE(access.find("pattern read berth/v1/f/streams/%u/ann/+/down\n"), std::string::npos);
+  EXPECT_EQ(access.find("/8/up"), std::string::npos);
+}
+
 TEST(BrokerFilesTest, FindsThePasswordOfOneName) {
   EXPECT_EQ(password_line("aa:1\na:2\n", "a"), "a:2\n");
   EXPECT_EQ(password_line("aa:1", "aa"), "aa:1\n");

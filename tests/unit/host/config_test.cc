@@ -212,6 +212,14 @@ volumes:
 - {name: data, path: /srv/data, capacity: 10Gi}
 - {name: fast, path: /srv/fast, capacity: 1Gi, storage_class: nvme, mount_point: true}
 volume_pools: [{class: fast, root: /srv/pool, capacity: 8Gi, mount_point: true}, {class: slow, root: /srv/slow, capacity: 1Gi, quota: required}]
+reserved: {cpu: 100m, memory: 64Mi}
+eviction:
+  hard: {memory.available: 50Mi, pid.available: 10%}
+  soft: {nodefs.available: 20%}
+  soft_grace_seconds: {nodefs.available: 90}
+  minimum_reclaim: {nodefs.available: 1Gi}
+  max_pod_grace_seconds: 20
+  pressure_transition_seconds: 60
 heartbeat_seconds: 10
 log: {level: warn}
 )",
@@ -241,6 +249,15 @@ log: {level: warn}
   EXPECT_FALSE(agent.volumes[0].mount_point);
   EXPECT_EQ(agent.volumes[1].storage_class, "nvme");
   EXPECT_TRUE(agent.volumes[1].mount_point);
+  EXPECT_EQ(settings->reserved, (ResourceList{{"cpu", Quantity::from_milli(100)}, {"memory", Quantity(64 << 20)}}));
+  using enum EvictionSignal;
+  const EvictionSettings& eviction = settings->eviction;
+  EXPECT_EQ(eviction.hard, (EvictionThresholds{{memory_available, {50 << 20, 0}}, {pid_available, {0, 10}}}));
+  EXPECT_EQ(eviction.soft, (EvictionThresholds{{nodefs_available, {0, 20}}}));
+  EXPECT_EQ(eviction.soft_grace_ms, (std::map<EvictionSignal, Millis>{{nodefs_available, 90'000}}));
+  EXPECT_EQ(eviction.minimum_reclaim, (EvictionThresholds{{nodefs_available, {1 << 30, 0}}}));
+  EXPECT_EQ(eviction.max_pod_grace_ms, 20'000);
+  EXPECT_EQ(eviction.transition_ms, 60'000);
   EXPECT_EQ(agent.heartbeat_ms, 10000);
   EXPECT_EQ(settings->log_level, Level::warn);
   EXPECT_EQ(settings->log_format, LogFormat::text);
@@ -257,6 +274,10 @@ TEST(AgentConfigFile, NamesFileLineColumnAndField) {
       {"taints:\n- {key: a}\n", "a.yaml:2:3: taints[0].effect: missing"},
       {"capacity: {memory: 1GB}\n", "a.yaml:1:12: capacity.memory: expected a quantity"},
       {"capacity: {memory: -1}\n", "a.yaml:1:12: capacity.memory: must not be negative"},
+      {"eviction: {hard: {memory.free: 1Mi}}\n", "a.yaml:1:19: eviction.hard[\"memory.free\"]: unknown"},
+      {"eviction: {hard: {pid.available: 5 %}}\n", "a.yaml:1:19: eviction.hard[\"pid.available\"]: expected an amount"},
+      {"eviction: {soft: {pid.available: 5}}\n",
+       "a.yaml:1:12: eviction.soft: needs soft_grace_seconds of pid.available"},
       {"capacity: {a b: 1}\n", "a.yaml:1:12: capacity[\"a b\"]: expected a resource name"},
       {"volumes:\n- {name: a, path: b, capacity: 1Gi}\n", "a.yaml:2:13: volumes[0].path: expected an absolute path"},
       {"volume_pools:\n- {class: a, root: /b/, capacity: 1Gi}\n", "a.yaml:2:14: volume_pools[0].root: expected"},

@@ -145,7 +145,7 @@ TEST_F(DeviceCertificateTest, ACutBetweenAnyTwoWritesLeavesAPairAndARenewalThatG
       [] {},
       [&] { fs::remove(state + "/certificate.previous.pem"); },
       [&] { fs::copy(renewed_file(), state + "/certificate.previous.pem"); },
-      [&] { std::ofstream(state + "/certificate.pem.new") << "half"; },
+      [&] { std::ofstream(state + "/certificate.pem~new") << "half"; },
   };
   for (const auto& cut : cuts) {
     cut_to(cut);

@@ -35,7 +35,8 @@ TEST_F(OutputFilesTest, OutliveThePodAndItsDirectory) {
   output.keep(tag_);
   stop(tag_, 0);
   EXPECT_FALSE(fs::exists(root_ + "/pods/" + directory_name(tag_)));
-  EXPECT_EQ(read(tag_, "main.log"), "out\nerr\n");
+  EXPECT_TRUE(read(tag_, "main.log").contains(" stdout F out\n")) << read(tag_, "main.log");
+  EXPECT_TRUE(read(tag_, "main.log").contains(" stderr F err\n")) << read(tag_, "main.log");
   EXPECT_EQ(open().kept(), Tags{tag_}) << "by another agent too";
   output.drop(tag_);
   EXPECT_EQ(output.kept(), Tags{});
@@ -45,6 +46,7 @@ TEST_F(OutputFilesTest, AreNoOtherFilesOfThePod) {
   OutputFiles output = open();
   write(tag_, "main.log", "new");
   write(tag_, "main.log.1", "old");
+  write(tag_, "main.previous.log", "before");
   write(tag_, "state.json", "{}");
   write(tag_, "scratch/x.log", "x");
   fs::create_symlink("/etc/passwd", root_ + "/pods/" + directory_name(tag_) + "/link.log");
@@ -53,7 +55,7 @@ TEST_F(OutputFilesTest, AreNoOtherFilesOfThePod) {
   for (const auto& entry : fs::directory_iterator(root_ + "/output/" + directory_name(tag_))) {
     names.insert(entry.path().filename().string());
   }
-  EXPECT_EQ(names, (std::set<std::string>{"main.log", "main.log.1"}));
+  EXPECT_EQ(names, (std::set<std::string>{"main.log", "main.log.1", "main.previous.log"}));
 }
 
 TEST_F(OutputFilesTest, AreBoundedByPodsAndBytesAndTheOldestGoFirst) {

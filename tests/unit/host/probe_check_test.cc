@@ -29,9 +29,9 @@ HandlerPlan tcp(int port) {
 
 // Until the check has ended, or nothing happens for `patience`.
 CheckOutcome outcome_of(const HandlerPlan& handler, int patience = kPollMs, bool is_hook = false) {
-  ProcessStarter starter;
+  ProcessStarter starter("test/n/u/1.1");
   const ContainerPlan container;
-  const std::unique_ptr<Check> check = begin_check(handler, {starter, container, 0, is_hook});
+  const std::unique_ptr<Check> check = begin_check(handler, {starter, container, is_hook});
   while (!check->outcome()) {
     pollfd ready{check->fd(), check->events(), 0};
     if (poll(&ready, 1, patience) != 1) return {ProbeResult::unknown, check->timed_out(patience)};
@@ -111,13 +111,13 @@ TEST(HttpCheck, FailsWhereNobodyListensOrTheServerHangsUp) {
 }
 
 TEST(ExecCheck, KeepsTheBeginningOfALongOutputAndLetsTheCommandGoOn) {
-  ProcessStarter starter;
+  ProcessStarter starter("test/n/u/1.1");
   ContainerPlan container;
   container.directory = "/";
   container.env = {std::string("PATH=") + std::getenv("PATH")};
   HandlerPlan plan;
   plan.command = {"sh", "-c", "yes | head -c 1000000; exit 3"};
-  const std::unique_ptr<Check> check = begin_check(plan, {starter, container, 0, false});
+  const std::unique_ptr<Check> check = begin_check(plan, {starter, container, false});
   while (check->fd() >= 0) {
     pollfd ready{check->fd(), check->events(), 0};
     ASSERT_EQ(poll(&ready, 1, kPollMs), 1);

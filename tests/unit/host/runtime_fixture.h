@@ -42,8 +42,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
 
   ~RuntimeTest() override {
     if (!runtime_) open_runtime();
-    const std::vector<Tag> left = runtime_->list().value();
-    for (const Tag& tag : left) stop(tag, 0);
+    stop_all();
     // A sweeper of the runtime may be at work there too: what it has taken meanwhile is an error here.
     std::error_code error;
     do {
@@ -52,12 +51,21 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     EXPECT_FALSE(error) << root_ << ": " << error.message();
   }
 
+  void stop_all() {
+    const std::vector<Tag> left = top().list().value();
+    for (const Tag& tag : left) stop(tag, 0);
+  }
+
+  // What the tests speak to.
+  virtual Runtime& top() { return *runtime_; }
+
   void open_runtime() {
     ProcessRuntimeConfig config;
     config.fleet = "test";
     config.node = node_;
     config.root = root_ + "/pods";
     config.mount_points = mount_points_;
+    config.logs = logs_;
     config.backoff = {1, longest_backoff_ms_, 60000};
     config.spare_after_ms =
         0;  // so that most pods get the spare process; those that are started without prepare() do not
@@ -121,7 +129,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   }
 
   void stop(const Tag& tag, Millis grace) {
-    runtime_->stop(tag, grace);
+    top().stop(tag, grace);
     wait_for([&](const Event& event) { return event.kind == "stopped" && event.tag == tag; });
   }
 
@@ -149,21 +157,21 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   // Prepares the pod until it is held ahead of its start; returns its keeper.
   pid_t hold(const Tag& tag, const std::string& manifest) {
     EXPECT_TRUE(runtime_->list().value().empty());
-    runtime_->prepare(tag, manifest, {});
+    top().prepare(tag, manifest, {});
     run_while([&] { return keepers(tag).empty(); });
     return keepers(tag).front();
   }
   void start(const Tag& tag, const std::string& manifest, const std::vector<BoundVolume>& volumes = {}) {
-    runtime_->prepare(tag, manifest, volumes);
+    top().prepare(tag, manifest, volumes);
     const Event prepared = wait_kind("prepared");
     ASSERT_TRUE(prepared.status.is_success()) << prepared.status.message();
-    const Result<std::string> handle = runtime_->start(tag, manifest, volumes);
+    const Result<std::string> handle = top().start(tag, manifest, volumes);
     ASSERT_TRUE(handle.has_value()) << handle.error().message();
     handle_ = *handle;
   }
   void run(const Tag& tag, const std::string& manifest, const std::vector<BoundVolume>& volumes = {}) {
     start(tag, manifest, volumes);
-    runtime_->go(tag);
+    top().go(tag);
   }
 
   // A pod whose init container runs `before`, so that a status shows when its script starts.
@@ -190,7 +198,19 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     text << file.rdbuf();
     return text.str();
   }
-  std::string output(const Tag& tag) const { return read(directory(tag) + "/main.log"); }
+  // What the container has written in this run and the one before, without times.
+  std::string output(const Tag& tag) const {
+    std::string contents;
+    for (const std::string& name : {previous_log("main"), log_name("main")}) {
+      std::istringstream lines(read(directory(tag) + "/" + name));
+      for (std::string line; std::getline(lines, line);) {
+        std::size_t at = 0;
+        for (int field = 0; field < 3; ++field) at = line.find(' ', at) + 1;
+        contents += line.substr(at) + "\n";
+      }
+    }
+    return contents;
+  }
   pid_t keeper() const { return static_cast<pid_t>(std::strtol(handle_.c_str(), nullptr, 10)); }
   std::vector<pid_t> keepers(const Tag& tag) const {
     std::vector<pid_t> pids;
@@ -198,16 +218,17 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     return pids;
   }
   // Children of this process that wait to become a keeper.
-  std::vector<pid_t> spares() const {
+  std::vector<pid_t> spares() const { return children_of(getpid(), SpareKeeper::kName); }
+  std::vector<pid_t> children_of(pid_t parent, const std::string& called) const {
     std::vector<pid_t> pids;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator("/proc", error)) {
       const std::string stat = read(entry.path().string() + "/stat");  // "<pid> (<name>) <state> <parent> ..."
-      const std::string name = std::string("(") + SpareKeeper::kName + ") ";
+      const std::string name = "(" + called + ") ";
       const std::size_t at = stat.find(name);
       if (at == std::string::npos || stat[at + name.size()] == 'Z') continue;
-      const long parent = std::strtol(stat.c_str() + at + name.size() + 2, nullptr, 10);
-      if (parent == getpid()) pids.push_back(static_cast<pid_t>(std::strtol(stat.c_str(), nullptr, 10)));
+      if (std::strtol(stat.c_str() + at + name.size() + 2, nullptr, 10) != parent) continue;
+      pids.push_back(static_cast<pid_t>(std::strtol(stat.c_str(), nullptr, 10)));
     }
     return pids;
   }
@@ -236,6 +257,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   std::string root_;
   std::string node_;
   std::vector<std::string> mount_points_;
+  LogLimits logs_;
   Millis longest_backoff_ms_ = 4;
   std::string handle_;
   std::vector<Event> events_;

@@ -64,6 +64,20 @@ TEST_F(RuntimeProbesTest, AContainerThatFailsItsLivenessProbeIsKilledAndStartedA
   stop(tag_, 1000);
 }
 
+TEST_F(RuntimeProbesTest, AFailedCheckAndTheKillForItAreEventsOfThePod) {
+  run(tag_, probed("exec sleep 1000", exec("livenessProbe", "echo broken; exit 1", R"(,"failureThreshold":1)")));
+  const Event again = wait_restart(1);
+  std::string told;
+  for (const Json& event : again.pod_status.find("events")->as_array()) {
+    told += event.string_at("type") + " " + event.string_at("reason") + ": " + event.string_at("message") + "|";
+  }
+  EXPECT_EQ(
+      told,
+      "Warning Unhealthy: Liveness probe failed: broken\n| Killing: Container main failed liveness probe, will be "
+      "restarted|");
+  stop(tag_, 0);
+}
+
 TEST_F(RuntimeProbesTest, WhatIsKilledForAProbeIsStartedAgainEvenIfItExitsWithZero) {
   run(tag_, probed("trap 'exit 0' TERM; while :; do sleep 0.05; done",
                    exec("livenessProbe", "exit 1", R"(,"failureThreshold":1)"), "OnFailure"));

@@ -14,7 +14,14 @@ TEST_F(RuntimeTest, RunsAPodAndKeepsItsOutput) {
   const Event end = wait_finished();
   EXPECT_EQ(phase(end), "Failed");  // grep found none
   EXPECT_EQ(exit_code(end), 1);
-  EXPECT_EQ(output(tag_), "out\nerr\np test/" + node_ + "/u1/1.5\n0\n");
+  std::string errors, others;  // which of the two pipes is read first is not said
+  std::istringstream lines(read(directory(tag_) + "/main.log"));
+  for (std::string line; std::getline(lines, line);) {
+    (line.contains(" stderr ") ? errors : others) +=
+        line.substr(std::string_view("2016-10-06T00:17:09.669000000Z stdout F ").size()) + "\n";
+  }
+  EXPECT_EQ(others, "out\np test/" + node_ + "/u1/1.5\n0\n");
+  EXPECT_EQ(errors, "err\n");
 }
 
 TEST_F(RuntimeTest, ReportsSuccessWithExitCodeAndTimes) {
@@ -123,11 +130,14 @@ TEST_F(RuntimeTest, ACrashedContainerWaitsWithTheMessageOfTheKubelet) {
 }
 
 TEST_F(RuntimeTest, KeepsOutputBounded) {
+  logs_.bytes_per_second = 0;
+  open_runtime();
   run(tag_, pod("yes 0123456789abcdef | head -c 2000000; echo last"));
   wait_finished();
   const std::string path = directory(tag_) + "/main.log";
-  EXPECT_LE(fs::file_size(path), ContainerLog::kFileBytesMax);
-  EXPECT_EQ(fs::file_size(path + ".1"), ContainerLog::kFileBytesMax);
+  EXPECT_LE(fs::file_size(path), logs_.file_bytes);
+  EXPECT_LE(fs::file_size(path + ".1"), logs_.file_bytes);
+  EXPECT_FALSE(fs::exists(path + ".2"));
   EXPECT_TRUE(output(tag_).ends_with("last\n"));
 }
 
@@ -377,6 +387,27 @@ TEST_F(RuntimeTest, StartsAPodOnceTheDirectoryOfItsVolumeIsBack) {
   fs::create_directory(path);
   EXPECT_EQ(phase(wait_finished()), "Succeeded");
   EXPECT_EQ(read(path + "/file"), "kept\n");
+}
+
+TEST_F(RuntimeTest, TheEndOfTheLogIsTheMessageOfAFailureIfThePodAsksForThat) {
+  Json manifest =
+      Json::parse(pod("i=0; while [ $i -lt 100 ]; do echo line $i; i=$((i+1)); done; printf last; exit 1")).value();
+  manifest.find("spec")->find("containers")->as_array()[0].set("terminationMessagePolicy", "FallbackToLogsOnError");
+  run(tag_, manifest.dump());
+  const std::string message = container(wait_finished()).find("state")->find("terminated")->string_at("message");
+  EXPECT_TRUE(message.starts_with("line 21\n")) << message;
+  EXPECT_TRUE(message.ends_with("line 99\nlast\n")) << message;
+}
+
+TEST_F(RuntimeTest, WithoutThatOrWithoutAFailureTheLogIsNoMessage) {
+  Json manifest = Json::parse(pod("echo fine")).value();
+  manifest.find("spec")->find("containers")->as_array()[0].set("terminationMessagePolicy", "FallbackToLogsOnError");
+  run(tag_, manifest.dump());
+  EXPECT_EQ(container(wait_finished()).find("state")->find("terminated")->string_at("message"), "");
+  const Tag other{"u2", {1, 6}};
+  run(other, pod("echo wrong; exit 1"));
+  const Event end = wait_for([&](const Event& event) { return event.finished && event.tag == other; });
+  EXPECT_EQ(container(end).find("state")->find("terminated")->string_at("message"), "");
 }
 
 }  // namespace

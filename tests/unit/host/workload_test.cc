@@ -146,6 +146,7 @@ const std::map<std::string, std::string> kAsking{
     {"probes", R"({"containers":[{"name":"c","command":["sh"],"startupProbe":{"exec":{"command":["true"]}},
                    "readinessProbe":{"tcpSocket":{"port":1}},
                    "livenessProbe":{"httpGet":{"port":1,"host":"::1","scheme":"HTTP"}}}]})"},
+    {"runtimeClass/process", R"({"runtimeClassName":"process","containers":[{"name":"c","command":["sh"]}]})"},
 };
 
 // The gateway places what the runtime says that it can do: then planning must not fail for what it is.

@@ -15,11 +15,25 @@ bool contains(const std::vector<std::string>& arguments, const std::string& argu
   return std::ranges::find(arguments, argument) != arguments.end();
 }
 
+TEST(ImageSource, ASkopeoThatLacksOptionsIsToldFromOneThatHasThem) {
+  for (const char* usable : {"skopeo version 1.6.0\n", "skopeo version 1.9.3\n", "skopeo version 1.13.3 commit: 0a1b\n",
+                             "skopeo version 2.0.0-dev\n", "skopeo version unknown\n", "another program 0.1\n", ""}) {
+    EXPECT_TRUE(check_skopeo_version(usable).is_success()) << usable;
+  }
+  EXPECT_EQ(check_skopeo_version("skopeo version 1.2.2\n").message(),
+            "it is of version 1.2.2, expected 1.6 or newer, as Debian 12 has it");
+  for (const char* old : {"skopeo version 0.1.41", "skopeo version 1.5.99-dev commit: 1\n"}) {
+    EXPECT_FALSE(check_skopeo_version(old).is_success()) << old;
+  }
+}
+
 TEST(ImageSource, IsCopiedToTheSharedBlobsForThePlatform) {
   const SourceOptions options{.skopeo = "/usr/bin/skopeo",
+                              .curl = {},
                               .platform = {.os = "linux", .architecture = "arm", .variant = "v7"},
                               .authfile = "/etc/auth.json",
-                              .insecure_registries = {}};
+                              .insecure_registries = {},
+                              .mirrors = {}};
   EXPECT_EQ(arguments_of(options, "docker://docker.io/library/a:1"),
             (std::vector<std::string>{"/usr/bin/skopeo", "--tmpdir", "/store/staging/0", "--override-os", "linux",
                                       "--override-arch", "arm", "--override-variant", "v7", "copy", "--quiet",

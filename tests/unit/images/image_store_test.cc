@@ -75,6 +75,18 @@ TEST_F(ImageStoreTest, ASecondRequestJoinsTheFirst) {
   EXPECT_EQ(registry_->requests("\"GET /v2/app/manifests/1 "), 1);
 }
 
+TEST_F(ImageStoreTest, AnArchiveIsTakenAlthoughItsNameIsBeingPulledInVain) {
+  const std::string archive = "docker-archive:" + directory_.file("docker.tar");
+  skopeo({"copy", layout_of({{.layers = three_layers()}}), archive + ":app:1"});
+  std::vector<bool> results;
+  const auto on_image = [&](const Result<ImageRecord>& image) { results.push_back(image.has_value()); };
+  ASSERT_TRUE(store_->pull(name("app:1"), on_image).is_success());
+  ASSERT_TRUE(store_->import(archive, name("app:1"), on_image).is_success());
+  loop_.run_until([&] { return results.size() == 2; });
+  EXPECT_EQ(results, (std::vector<bool>{false, true}));
+  EXPECT_NE(store_->find(name("app:1")), nullptr);
+}
+
 TEST_F(ImageStoreTest, PullsOfImagesWithTheSameBaseShareItsLayers) {
   std::vector<MadeLayer> other = three_layers();
   other.back() = layer_of({file("other", "other")});

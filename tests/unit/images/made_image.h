@@ -13,6 +13,7 @@ namespace berth {
 struct MadeImage {
   std::string architecture = "amd64";
   std::vector<MadeLayer> layers;
+  std::string config = R"({"Cmd":["/bin/app"]})";  // JSON
 };
 
 class MadeLayout {
@@ -66,7 +67,7 @@ class MadeLayout {
         Json::object()
             .set("architecture", Json(image.architecture))
             .set("os", Json("linux"))
-            .set("config", Json::object().set("Cmd", Json(Json::Array{Json("/bin/app")})))
+            .set("config", Json::parse(image.config).value())
             .set("rootfs", Json::object().set("type", Json("layers")).set("diff_ids", std::move(diff_ids)));
     const Json manifest = Json::object()
                               .set("schemaVersion", Json(2))

@@ -26,6 +26,8 @@
 
 namespace berth {
 
+namespace fs = std::filesystem;
+
 // Whether a program of the packages that these tests need is installed.
 inline bool has_program(const std::string& name) {
   std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
@@ -37,10 +39,22 @@ inline bool has_program(const std::string& name) {
 
 class RegistryChild {
  public:
-  explicit RegistryChild(const TempDir& directory) : port_(free_port()), log_(directory.file("registry.log")) {
+  // Whom it may ask for.
+  static constexpr const char* kUser = "anna";
+  static constexpr const char* kPassword = "pass word";
+
+  explicit RegistryChild(const TempDir& directory, bool asks_for_user = false)
+      : port_(free_port()), log_(directory.file("registry.log")) {
     const std::string config = directory.file("registry.yml");
-    std::ofstream(config) << "version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: " << directory.file("registry")
-                          << "\nhttp:\n  addr: 127.0.0.1:" << port_ << "\n";
+    std::ofstream out(config);
+    out << "version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: " << directory.file("registry")
+        << "\nhttp:\n  addr: 127.0.0.1:" << port_ << "\n";
+    if (asks_for_user) {
+      const std::string users = directory.file("htpasswd");
+      std::ofstream(users) << kUser << ":$2b$04$uc4/1ggeMuQlx8VH3VXt6..jVQUVQAD.9usjQ89pCwgggCcmVQyn.\n";
+      out << "auth:\n  htpasswd:\n    realm: test\n    path: " << users << "\n";
+    }
+    out.close();
     pid_ = fork();
     if (pid_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -58,6 +72,7 @@ class RegistryChild {
   RegistryChild(const RegistryChild&) = delete;
   RegistryChild& operator=(const RegistryChild&) = delete;
 
+  int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   bool is_listening() const {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

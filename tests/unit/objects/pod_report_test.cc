@@ -38,6 +38,14 @@ TEST(PodReport, AWrongMemberIsNamedAndLeftOut) {
   EXPECT_EQ(check(R"({"containerStatuses":{}})"), R"(containerStatuses: expected a list, got an object | {})");
 }
 
+TEST(PodReport, AnAddressThatIsNoneIsLeftOut) {
+  const std::string right = R"({"podIP":"10.88.0.2","podIPs":[{"ip":"10.88.0.2"},{"ip":"fd00::2"}]})";
+  EXPECT_EQ(check(right), right);
+  EXPECT_EQ(check(R"({"podIP":"at home"})"), R"(podIP: expected an address of IPv4 or IPv6, got "at home" | {})");
+  EXPECT_EQ(check(R"({"podIPs":[{"ip":"10.88.0.2"},{"ip":"<b>"},{}]})"),
+            R"(podIPs[1].ip: expected an address of IPv4 or IPv6, got "<b>" | {"podIPs":[{"ip":"10.88.0.2"}]})");
+}
+
 TEST(PodReport, OfContainersThoseThatAreWrongAreLeftOut) {
   const auto with = [](const std::string& wrong) {
     return check(R"({"containerStatuses":[{"name":"a"},{"name":"b",)" + wrong + R"(},{"name":"c"}]})");

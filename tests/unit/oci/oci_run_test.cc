@@ -34,7 +34,7 @@ class OciRunTest : public BusyboxBundle {
 
   void begin(const std::string& script) {
     write_config(script);
-    run_ = std::make_unique<OciRun>(OciRun::Place{runtime(), folder_ + "/state", folder_, id()}, pipe_[1]);
+    run_ = std::make_unique<OciRun>(OciRun::Place{runtime(), folder_ + "/state", folder_, id()}, pipe_[1], pipe_[1]);
     ASSERT_TRUE(run_->begin().is_success());
   }
   // Passes on what ends until the run has come so far.
@@ -106,7 +106,7 @@ TEST_F(OciRunTest, AProgramThatIsNotThereIsTheReasonWhyItDoesNotRun) {
   write_config("");
   container_.argv = {"/bin/nothing"};
   std::ofstream(folder_ + "/config.json") << oci_spec(container_).dump();
-  run_ = std::make_unique<OciRun>(OciRun::Place{runtime(), folder_ + "/state", folder_, id()}, pipe_[1]);
+  run_ = std::make_unique<OciRun>(OciRun::Place{runtime(), folder_ + "/state", folder_, id()}, pipe_[1], pipe_[1]);
   ASSERT_TRUE(run_->begin().is_success());
   go_on_to(OciRun::Phase::ended);
   EXPECT_NE(run_->failure().find("/bin/nothing"), std::string::npos) << run_->failure();
@@ -121,15 +121,16 @@ TEST_F(OciRunTest, AMountWhoseSourceIsMissingIsTheReasonWhyItDoesNotRun) {
 }
 
 TEST_F(OciRunTest, ARuntimeThatIsNotInstalledIsAnErrorAtOnce) {
-  run_ = std::make_unique<OciRun>(OciRun::Place{folder_ + "/no-runtime", folder_, folder_, id()}, pipe_[1]);
+  run_ = std::make_unique<OciRun>(OciRun::Place{folder_ + "/no-runtime", folder_, folder_, id()}, pipe_[1], pipe_[1]);
   EXPECT_EQ(run_->begin().message(), "cannot run " + folder_ + "/no-runtime: No such file or directory");
 }
 
 TEST_F(OciRunTest, ARuntimeThatHangsIsEndedByASecondKillAndReported) {
   const std::string program = folder_ + "/hangs";
-  std::ofstream(program) << "#!/bin/sh\necho begun\nexec sleep 1000\n";
+  // Only the first program has the container's output.
+  std::ofstream(program) << "#!/bin/sh\necho begun > /proc/" << getpid() << "/fd/" << pipe_[1] << "\nexec sleep 1000\n";
   chmod(program.c_str(), 0755);
-  run_ = std::make_unique<OciRun>(OciRun::Place{program, folder_, folder_, id()}, pipe_[1]);
+  run_ = std::make_unique<OciRun>(OciRun::Place{program, folder_, folder_, id()}, pipe_[1], pipe_[1]);
   ASSERT_TRUE(run_->begin().is_success());
   for (const OciRun::Phase next : {OciRun::Phase::removing, OciRun::Phase::ended}) {
     wait_for_output();

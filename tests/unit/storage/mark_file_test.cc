@@ -8,6 +8,8 @@
 #include <fstream>
 #include <vector>
 
+#include "storage/paths.h"
+
 namespace berth {
 namespace {
 
@@ -66,7 +68,7 @@ TEST_F(MarkFileTest, IsNoneAndLoggedWhenTheFileMakesNoSense) {
 
 TEST_F(MarkFileTest, SaysWhyItCannotBeWrittenAndKeepsTheOlderOne) {
   file.write({"a", 1, 2});
-  std::filesystem::create_directory(path() + ".new");
+  std::filesystem::create_directory(path() + kUnfinished);
   file.write({"b", 3, 4});
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_TRUE(log.lines[0].starts_with("cannot mark how far the store has come")) << log.lines[0];
