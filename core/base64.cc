@@ -10,11 +10,13 @@ namespace {
 
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-constexpr std::array<std::int8_t, 256> kValues = [] {
-  std::array<std::int8_t, 256> values{};
-  values.fill(-1);
+constexpr std::uint8_t kNoDigit = 64;
+
+constexpr std::array<std::uint8_t, 256> kValues = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
   for (std::size_t i = 0; i < kDigits.size(); ++i) {
-    values[static_cast<unsigned char>(kDigits[i])] = static_cast<std::int8_t>(i);
+    values[static_cast<unsigned char>(kDigits[i])] = static_cast<std::uint8_t>(i);
   }
   return values;
 }();
@@ -45,12 +47,12 @@ Result<std::string> from_base64(std::string_view text) {
   };
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '\n' || text[at] == '\r') continue;
-    const auto value = static_cast<int>(kValues[static_cast<unsigned char>(text[at])]);
+    const std::uint32_t value = kValues[static_cast<unsigned char>(text[at])];
     const bool pads = text[at] == '=' && in_group >= 2;
     // Behind padding comes only more of it, to the end of its group, which is the last one.
-    if (!pads && (value < 0 || padding > 0)) return wrong(at);
+    if (!pads && (value == kNoDigit || padding > 0)) return wrong(at);
     if (pads) ++padding;
-    group = group << 6 | (pads ? 0u : static_cast<std::uint32_t>(value));
+    group = group << 6 | (pads ? 0u : value);
     if (++in_group < 4) continue;
     for (std::size_t i = 0; i + padding < 3; ++i) bytes += static_cast<char>(group >> (16 - 8 * i));
     in_group = 0;
