@@ -305,7 +305,7 @@ class AgentApp {
     }
     log_.write(Level::info, "runs processes in a sandbox", {{"program", machine->bwrap}});
     add_features(sandboxed_process_features());
-    add_features({runtime_feature(machine->bwrap)});
+    add_features({feature_of(runtime_version(machine->bwrap))});
     machine->pids_limit = settings_.containers.pids_limit;
     machine->allocatable = settings_.agent.capacity;
     if (machine->memory.is_limitable) limit_all_pods();
@@ -338,7 +338,9 @@ class AgentApp {
     if (!store) return store.error();
     log_.write(Level::info, "runs containers", {{"runtime", machine->runtime}, {"curl", machine->curl}});
     add_features(container_features());
-    add_features({runtime_feature(machine->runtime)});
+    const RuntimeVersion version = runtime_version(machine->runtime);
+    add_features({feature_of(version)});
+    settings_.agent.container_runtime_version = container_runtime_version(version);
     containers_ =
         std::make_unique<PullingRuntime>(*runtime_, runtime_->planner(), std::move(*store), clock_, timers_, log_);
     collector_.emplace(

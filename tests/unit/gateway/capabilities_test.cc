@@ -84,6 +84,21 @@ TEST_F(CapabilitiesTest, TheNodeShowsThePoolsOfItsDevice) {
   EXPECT_TRUE(shown.contains(pools)) << shown;
 }
 
+TEST_F(CapabilitiesTest, TheNodeShowsTheContainerRuntimeOfItsDeviceAlsoAfterARestart) {
+  start_with({{"edge-a", R"(,"nodeInfo":{"containerRuntimeVersion":"crun://1.8.1","kernelVersion":"6.1"})"},
+              {"edge-b", R"(,"nodeInfo":{"containerRuntimeVersion":7})"},
+              {"edge-c", R"(,"nodeInfo":{"containerRuntimeVersion":")" + std::string(129, 'v') + "\"}"}});
+  for (int run = 1; run <= 2; ++run) {
+    const std::string shown = api(R"({"op":"get","kind":"node","name":"edge-a"})").dump();
+    EXPECT_TRUE(shown.contains(R"("nodeInfo":{"containerRuntimeVersion":"crun://1.8.1"})")) << shown;
+    for (const char* wrong : {"edge-b", "edge-c"}) {
+      const std::string other = api(R"({"op":"get","kind":"node","name":")" + std::string(wrong) + "\"}").dump();
+      EXPECT_TRUE(other.contains("allocatable") && !other.contains("nodeInfo")) << other;
+    }
+    restart();
+  }
+}
+
 TEST_F(CapabilitiesTest, ADeviceThatLearnsTheFeatureGetsThePodAtOnce) {
   start_with({{"edge-a", kNone}});
   apply(probed("web", "u1"));
