@@ -214,13 +214,17 @@ TEST_F(SandboxedProcess, WhatCannotBeHonouredIsRefusedByItsField) {
       refusal(pod_of("true", R"("volumeMounts":[{"name":"v","mountPath":"/a"},{"name":"v","mountPath":"/a/b"}],)",
                      R"("volumes":[{"name":"v","emptyDir":{}}],)"))
           .starts_with("spec.containers[0].volumeMounts[1].mountPath: lies in another mountPath, /a,"));
-  EXPECT_TRUE(refusal(pod_of("true", R"("securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},)"))
-                  .starts_with("spec.containers[0].securityContext.seccompProfile: not supported for processes"));
-  EXPECT_TRUE(refusal(pod_of("true", R"("securityContext":{"allowPrivilegeEscalation":true},)"))
-                  .starts_with("spec.containers[0].securityContext.allowPrivilegeEscalation: not supported"));
+  for (const auto& [context, field] : {std::pair{R"("seccompProfile":{"type":"RuntimeDefault"})", "seccompProfile"},
+                                       {R"("allowPrivilegeEscalation":true)", "allowPrivilegeEscalation"},
+                                       {R"("procMount":"Unmasked")", "procMount"}}) {
+    const std::string said = refusal(pod_of("true", R"("securityContext":{)" + std::string(context) + "},"));
+    const std::string name = field;
+    EXPECT_TRUE(said.contains("spec.containers[0].securityContext." + name + " (feature processes/" + name + ")"))
+        << said;
+  }
   EXPECT_TRUE(
       refusal(pod_of("true", "", R"("securityContext":{"sysctls":[{"name":"kernel.shm_rmid_forced","value":"1"}]},)"))
-          .starts_with("spec.securityContext.sysctls: not supported for processes"));
+          .contains("spec.securityContext.sysctls (feature processes/sysctls)"));
   EXPECT_TRUE(refusal(pod_of("true", R"("securityContext":{"runAsNonRoot":true},)"))
                   .starts_with("spec.containers[0].securityContext.runAsNonRoot: processes of node"));
   EXPECT_TRUE(
@@ -234,6 +238,15 @@ TEST_F(SandboxedProcess, WhatCannotBeHonouredIsRefusedByItsField) {
                            R"("volumes":[{"name":"v","emptyDir":{}}],)"))
                 .find("has the agent's state"),
             std::string::npos);
+}
+
+TEST_F(SandboxedProcess, WhatWasAdmittedAsAContainerIsNotRunWithLess) {
+  ASSERT_TRUE(top().start(
+      tag_, pod_of("true", R"("image":"app:1","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},)"), {}));
+  const Event delayed = wait_delayed();
+  EXPECT_TRUE(delayed.pod_status.string_at("message").contains(
+      "spec.containers[0].securityContext.seccompProfile: not supported for processes"))
+      << delayed.pod_status.dump();
 }
 
 TEST_F(SandboxedProcess, NothingIsExecutedInItsMountsButItsProgram) {

@@ -99,6 +99,23 @@ TEST_F(CapabilitiesTest, TheNodeShowsTheContainerRuntimeOfItsDeviceAlsoAfterARes
   }
 }
 
+TEST_F(CapabilitiesTest, ProcessesThatAskForASeccompProfileAreNeverSentToADeviceOfThisProgram) {
+  const std::string both =
+      R"(,"features":["images","runtimeClass/container","runtimeClass/process","securityContext"])";
+  start_with({{"edge-a", both}, {"edge-b", R"(,"features":["runtimeClass/process","securityContext"])"}});
+  const std::string profile = R"(,"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})";
+  const auto command = [&](const std::string& name, const std::string& uid, const std::string& image) {
+    std::string manifest = pod(name, uid, "64Mi", profile);
+    const std::string named = R"("image":"app")";
+    return manifest.replace(manifest.find(named), named.size(), image + R"("command":["app"])");
+  };
+  apply(command("web", "u1", ""));
+  EXPECT_EQ(node_of("u1"), "");
+  EXPECT_TRUE(why("web").contains("node(s) do not support spec.securityContext.seccompProfile")) << why("web");
+  apply(command("app", "u2", R"("image":"app:1",)"));
+  EXPECT_EQ(node_of("u2"), "edge-a") << why("app");
+}
+
 TEST_F(CapabilitiesTest, ADeviceThatLearnsTheFeatureGetsThePodAtOnce) {
   start_with({{"edge-a", kNone}});
   apply(probed("web", "u1"));
