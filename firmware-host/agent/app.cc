@@ -26,12 +26,12 @@
 #include "firmware-host/agent/eviction/pod_memory.h"
 #include "firmware-host/agent/eviction/storage_watch.h"
 #include "firmware-host/agent/exit_codes.h"
+#include "firmware-host/agent/keeper_runtime.h"
+#include "firmware-host/agent/keeper_runtime_evict.h"
 #include "firmware-host/agent/node_allocatable.h"
 #include "firmware-host/agent/output_files.h"
 #include "firmware-host/agent/pod_directory.h"
 #include "firmware-host/agent/pool_files.h"
-#include "firmware-host/agent/process_runtime.h"
-#include "firmware-host/agent/process_runtime_evict.h"
 #include "firmware-host/agent/processes/process_machine.h"
 #include "firmware-host/agent/sealed_secrets.h"
 #include "firmware-host/agent/secret_files.h"
@@ -210,7 +210,7 @@ class AgentApp {
 
   int open_runtime() {
     reserve();
-    ProcessRuntimeConfig config;
+    KeeperRuntimeConfig config;
     config.fleet = settings_.agent.fleet;
     config.node = settings_.agent.node;
     config.root = state_->file("pods");
@@ -225,7 +225,7 @@ class AgentApp {
     }
     const std::vector<std::string>& roots = settings_.pool_mount_points;
     config.mount_points.insert(config.mount_points.end(), roots.begin(), roots.end());
-    runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
+    runtime_ = std::make_unique<KeeperRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
     object_files_.emplace(secret_directory() + ".pods", log_);
     keeper_objects_.emplace(*object_files_);
     runtime_->planner().set_objects(*keeper_objects_);
@@ -514,7 +514,7 @@ class AgentApp {
   std::optional<StateDirectory> state_;
   std::unique_ptr<SqliteStore> store_;
   std::optional<MarkFile> marks_;
-  std::unique_ptr<ProcessRuntime> runtime_;
+  std::unique_ptr<KeeperRuntime> runtime_;
   std::optional<StorageWatch> storage_;
   std::optional<EvictionManager> evictions_;
   std::optional<OutputFiles> output_;
