@@ -114,6 +114,9 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   if (!config.volume_pools.empty()) json.set("volumePools", pools_json(config.volume_pools));
   if (!notes.images.empty()) json.set("images", images_json(notes.images));
   if (config.features) json.set("features", names_json(*config.features));
+  if (!config.container_runtime_version.empty()) {
+    json.set("nodeInfo", Json::object().set("containerRuntimeVersion", config.container_runtime_version));
+  }
   if (!config.streams.empty()) json.set("streams", names_json(config.streams));
   const auto life = config.certificates == nullptr ? std::nullopt : config.certificates->life();
   if (life) json.set("certificateExpires", std::to_string(life->end));

@@ -34,6 +34,7 @@ struct AgentConfig {
   std::vector<VolumePool> volume_pools;
   PoolDirectories* pool_directories = nullptr;       // of the pools; outlives the agent
   std::optional<std::vector<std::string>> features;  // of the runtime (core/api/features.h); none: it does not say
+  std::string container_runtime_version;             // of nodeInfo: "crun://1.8.1"; empty: runs no containers
   std::string machine_id;                            // mixed into the incarnation
   std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
   std::string boot_id;          // differs from that of the last start if the device rebooted (N5)
@@ -56,7 +57,7 @@ struct AgentSession {
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
-// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"volumePools":[{"class","root","capacity","limited"}],"images":[{"names":[],"sizeBytes"}],"features":[],"streams":[],"certificateExpires"};
+// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"volumePools":[{"class","root","capacity","limited"}],"images":[{"names":[],"sizeBytes"}],"features":[],"nodeInfo":{"containerRuntimeVersion"},"streams":[],"certificateExpires"};
 // session, sequence, heartbeatMs and certificateExpires as strings. "machine", "serial" and "address" (D5) where they
 // are known. `address`: of this machine, as it reached the broker.
 // A pressure that holds (core/v1, NodeCondition).

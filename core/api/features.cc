@@ -42,11 +42,25 @@ bool is_image_alone(std::string_view image) {
          image.find(':', image.rfind('/') == std::string_view::npos ? 0 : image.rfind('/')) != std::string_view::npos;
 }
 
+// The members of a securityContext that an OCI runtime can honour and a process of the device cannot have.
+std::vector<std::string> confinement_of(const Json& context) {
+  std::vector<std::string> fields;
+  const Json& profile = member(context, "seccompProfile");
+  if (!profile.is_null() && profile.string_at("type") != "Unconfined") fields.emplace_back("seccompProfile");
+  if (asks(member(context, "sysctls"))) fields.emplace_back("sysctls");
+  const std::string proc = context.string_at("procMount");
+  if (!proc.empty() && proc != "Default") fields.emplace_back("procMount");
+  if (member(context, "allowPrivilegeEscalation") == Json(true)) fields.emplace_back("allowPrivilegeEscalation");
+  return fields;
+}
+
 class Reader {
  public:
   std::vector<Need> read(const Json& spec) {
+    is_for_processes_ = is_for_processes(spec);
     if (asks(member(spec, "activeDeadlineSeconds"))) add("activeDeadline", "spec.activeDeadlineSeconds");
     if (asks(member(spec, "securityContext"))) add("securityContext", "spec.securityContext");
+    read_confinement(spec, "spec");
     if (asks(member(spec, "hostAliases"))) add("hostAliases", "spec.hostAliases");
     if (const std::string name = spec.string_at("runtimeClassName"); !name.empty()) {
       add("runtimeClass/" + name, "spec.runtimeClassName");
@@ -80,6 +94,12 @@ class Reader {
     const bool is_known =
         std::any_of(needs_.begin(), needs_.end(), [&](const Need& need) { return need.feature == feature; });
     if (!is_known) needs_.push_back({std::move(feature), std::move(field)});
+  }
+
+  void read_confinement(const Json& owner, const std::string& path) {
+    for (const std::string& field : confinement_of(member(owner, "securityContext"))) {
+      add(is_for_processes_ ? "processes/" + field : "images", path + ".securityContext." + field);
+    }
   }
 
   void read_volumes(const Json& spec) {
@@ -116,6 +136,7 @@ class Reader {
     for (const char* field : {"lifecycle", "securityContext", "volumeDevices"}) {
       if (asks(member(container, field))) add(field, path + "." + field);
     }
+    read_confinement(container, path);
     if (limits(member(container, "resources"))) add("limits", path + ".resources.limits");
     const bool has_command = !list_of(container, "command").empty();
     if (!has_command && is_image_alone(container.string_at("image"))) add("images", path + ".image without command");
@@ -163,6 +184,7 @@ class Reader {
     }
   }
 
+  bool is_for_processes_ = false;
   std::vector<Need> needs_;
 };
 
@@ -198,6 +220,21 @@ bool is_plain_field(std::string_view path) {
 
 bool is_device_field(std::string_view path) {
   return std::find(kDeviceFields.begin(), kDeviceFields.end(), path) != kDeviceFields.end();
+}
+
+bool names_image(const Json& spec) {
+  for (const char* key : {"initContainers", "containers"}) {
+    for (const Json& container : list_of(spec, key)) {
+      const std::string image = container.string_at("image");
+      if (!image.empty() && image.front() != '/') return true;
+    }
+  }
+  return false;
+}
+
+bool is_for_processes(const Json& spec) {
+  const std::string asked = spec.string_at("runtimeClassName");
+  return asked == kProcessClass || (asked != kContainerClass && !names_image(spec));
 }
 
 std::vector<Need> needs_of(const Json& pod) {

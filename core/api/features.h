@@ -16,6 +16,10 @@
 //   handlerHostNames                            httpGet.host or tcpSocket.host that is a name, which must be resolved
 //   stopSignals                                 lifecycle.stopSignal
 //   userNamespaces                              hostUsers: false
+//   processes/<field>                           securityContext: a seccompProfile other than Unconfined, sysctls,
+//                                               procMount other than Default, allowPrivilegeEscalation: true, of a pod
+//                                               that runs as processes everywhere (is_for_processes); of another one
+//                                               they ask for `images`, as only containers can have them
 // A name never changes its meaning. What an older device does without naming it gets no name: such a device would be
 // taken for one that cannot.
 #pragma once
@@ -36,6 +40,10 @@ struct Need {
   std::string field;  // the first that asks for it: "spec.containers[0].livenessProbe"
   bool operator==(const Need&) const = default;
 };
+
+// spec.runtimeClassName that says how the pod is to run.
+inline constexpr std::string_view kContainerClass = "container";
+inline constexpr std::string_view kProcessClass = "process";
 
 inline constexpr std::size_t kMaxFeatures = 64;       // of a node
 inline constexpr std::size_t kMaxFeatureBytes = 128;  // of a name
@@ -82,6 +90,10 @@ bool is_plain_host(std::string_view host);
 bool is_plain_field(std::string_view path);
 // What only some can.
 bool is_device_field(std::string_view path);
+// Some container's image is one. An absolute path is none, but a program of the device.
+bool names_image(const Json& spec);
+// It runs as processes, also on a device that runs containers.
+bool is_for_processes(const Json& spec);
 // Of a pod's manifest, each feature once, in the order of the fields. Fields of the wrong type ask for nothing.
 std::vector<Need> needs_of(const Json& pod);
 // Those that are not among the node's sorted features.

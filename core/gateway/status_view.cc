@@ -240,7 +240,7 @@ Json StatusView::node_status(const std::string& name, const DeviceNode& device) 
   Json status = Json::object();
   const Json facts = device.facts.json();
   if (device.node != nullptr) {
-    for (std::string_view key : {"allocatable", "images", "volumePools"}) {
+    for (std::string_view key : {"allocatable", "images", "volumePools", "nodeInfo"}) {
       if (const Json* own = facts.find(key)) status.set(key, *own);
     }
     if (const Json* features = facts.find("features")) status.set("declaredFeatures", *features);

@@ -45,7 +45,7 @@ const Json* FieldReader::take(std::string_view key) {
 const Json* FieldReader::take_list(std::string_view key) {
   const Json* list = take(key);
   if (list == nullptr) return nullptr;
-  if (list->is_array()) return list;
+  if (list->is_array()) return findings_.fits(path_of(key), *list) ? list : nullptr;
   report_expected(key, "a list", *list, "write it in [ ]");
   return nullptr;
 }
@@ -76,6 +76,7 @@ bool FieldReader::read_string(std::string_view key, std::string& out) {
     report_expected(key, "a string", *value, value->is_number() || value->is_bool() ? "put it in quotes" : "");
     return false;
   }
+  if (!findings_.fits(path_of(key), *value)) return false;
   out = value->as_string();
   return true;
 }
@@ -135,12 +136,16 @@ bool FieldReader::read_strings(std::string_view key, std::map<std::string, std::
   const Json* value = take(key);
   if (value == nullptr) return false;
   FieldReader members(*value, path_of(key), findings_);
-  if (!value->is_object()) return false;
+  if (!value->is_object() || !findings_.fits(path_of(key), *value)) return false;
   std::map<std::string, std::string> strings;
   bool good = true;
   for (const auto& [name, text] : value->as_object()) {
     if (text.is_string()) {
-      strings.emplace(name, text.as_string());
+      if (findings_.fits(members.path_of(name), text)) {
+        strings.emplace(name, text.as_string());
+      } else {
+        good = false;
+      }
       continue;
     }
     members.report_expected(name, "a string", text, text.is_number() || text.is_bool() ? "put it in quotes" : "");
@@ -148,6 +153,23 @@ bool FieldReader::read_strings(std::string_view key, std::map<std::string, std::
   }
   if (good) out = std::move(strings);
   return good;
+}
+
+bool FieldReader::read_keys(std::string_view key, std::vector<std::string>& out) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  if (!value->is_object()) {
+    report_expected(key, "an object", *value, "");
+    return false;
+  }
+  if (!findings_.fits(path_of(key), *value)) return false;
+  std::vector<std::string> keys;
+  for (const auto& [name, ignored] : value->as_object()) {
+    if (!findings_.fits(path_of(key), Json(name))) return false;
+    keys.push_back(name);
+  }
+  out = std::move(keys);
+  return true;
 }
 
 bool FieldReader::read_list(std::string_view key, std::vector<std::string>& out) {
@@ -158,7 +180,7 @@ bool FieldReader::read_list(std::string_view key, std::vector<std::string>& out)
   for (std::size_t i = 0; i < count; ++i) {
     const Json& item = list->as_array()[i];
     if (item.is_string()) {
-      strings.push_back(item.as_string());
+      if (findings_.fits(item_path(path_of(key), i), item)) strings.push_back(item.as_string());
       continue;
     }
     findings_.error(item_path(path_of(key), i), "expected a string, got " + show_found(item));

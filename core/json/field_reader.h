@@ -1,5 +1,6 @@
 // FieldReader: reads the fields of one JSON object into typed values, and reports errors by path. Reading continues
-// after an error, so that all errors are reported at once. Used for Kubernetes objects and for configuration files.
+// after an error, so that all errors are reported at once. Used for Kubernetes objects, for configuration files, and
+// for documents that others have made (Findings::Bounds).
 #pragma once
 
 #include <array>
@@ -55,6 +56,8 @@ class FieldReader {
                   std::int64_t max = std::numeric_limits<std::int64_t>::max());
   // An object with string values.
   bool read_strings(std::string_view key, std::map<std::string, std::string>& out);
+  // The keys of an object, whose values are not looked at.
+  bool read_keys(std::string_view key, std::vector<std::string>& out);
   // A list of strings.
   bool read_list(std::string_view key, std::vector<std::string>& out);
   // A string that `valid` accepts; `form` describes it: "a name of lower-case letters, digits, '-' and '.'".

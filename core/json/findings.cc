@@ -45,6 +45,20 @@ void Findings::error(std::string_view path, std::string_view text) {
   errors_.push_back(path.empty() ? std::string(text) : std::string(path) + ": " + std::string(text));
 }
 
+bool Findings::fits(std::string_view path, const Json& value) {
+  if (value.is_string() && value.as_string().size() > bounds_.bytes) {
+    error(path, "expected a string of at most " + std::to_string(bounds_.bytes) + " bytes, got " +
+                    std::to_string(value.as_string().size()));
+    return false;
+  }
+  const std::size_t entries = value.is_array()    ? value.as_array().size()
+                              : value.is_object() ? value.as_object().size()
+                                                  : 0;
+  if (entries <= bounds_.entries) return true;
+  error(path, "expected at most " + std::to_string(bounds_.entries) + " entries, got " + std::to_string(entries));
+  return false;
+}
+
 bool Findings::rule(std::string_view path, std::string_view text) {
   if (rules_ == Rules::off) return false;
   error(path, text);
@@ -68,6 +82,7 @@ void Findings::unknown(std::string_view path, std::string_view hint) {
 
 Status Findings::status() const {
   if (errors_count_ == 0) return {};
+  if (is_first_enough_) return Status(Code::error, {errors_.front()});
   Status status(Code::error, errors_);
   if (errors_count_ > kMax) status.add_reason("and " + std::to_string(errors_count_ - kMax) + " more errors");
   return status;

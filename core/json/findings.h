@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,13 @@ class Findings {
 
   explicit Findings(Unknown unknown = Unknown::warn, Rules rules = Rules::enforced)
       : unknown_(unknown), rules_(rules) {}
+  // Of a document that somebody else has made: what it holds beyond the fields that are read is ignored, its first
+  // error is enough, and what is longer than the bounds is one.
+  struct Bounds {
+    std::size_t entries = std::numeric_limits<std::size_t>::max();  // of a list or an object
+    std::size_t bytes = std::numeric_limits<std::size_t>::max();    // of a string
+  };
+  explicit Findings(Bounds bounds) : bounds_(bounds), readers_check_(false), is_first_enough_(true) {}
   // For Kubernetes objects: FieldReaders leave unknown fields to whoever knows all that the objects may have.
   explicit Findings(Rules rules) : Findings(rules == Rules::strict ? Unknown::refuse : Unknown::warn, rules) {
     readers_check_ = false;
@@ -39,6 +47,8 @@ class Findings {
 
   // `text`: "expected X, got Y; fix".
   void error(std::string_view path, std::string_view text);
+  // An error if it is longer than the bounds; returns whether it is not.
+  bool fits(std::string_view path, const Json& value);
   // An error if rules are enforced. Returns whether they are: then the value must not be used.
   bool rule(std::string_view path, std::string_view text);
   void warn(std::string_view path, std::string_view text);
@@ -59,11 +69,12 @@ class Findings {
   std::vector<std::string> warnings() const;
 
  private:
-  Unknown unknown_;
-  Rules rules_;
+  Unknown unknown_ = Unknown::warn;
+  Rules rules_ = Rules::enforced;
+  Bounds bounds_;
   std::vector<std::string> errors_, warnings_;
   std::size_t errors_count_ = 0, warnings_count_ = 0;
-  bool has_unknown_ = false, readers_check_ = true;
+  bool has_unknown_ = false, readers_check_ = true, is_first_enough_ = false;
   std::vector<std::string>* keys_ = nullptr;
 };
 

@@ -13,6 +13,7 @@
 #include "core/handshake/protocol.h"
 #include "core/objects/node_pressure.h"
 #include "core/objects/node_record.h"
+#include "core/objects/node_system_info.h"
 #include "core/objects/reserved_labels.h"
 #include "core/objects/volume_manifest.h"
 
@@ -49,7 +50,8 @@ Status check_identity(const std::string& name, const Json& payload) {
   return Status::ok();
 }
 
-// What scheduling reads of a state message; the rest (sequence, session) changes often and is not kept.
+// What scheduling and the node's status read of a state message; the rest (sequence, session) changes often and is not
+// kept.
 Json facts_of(const Json& payload) {
   Json facts = Json::object();
   for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes", "volumePools",
@@ -59,6 +61,7 @@ Json facts_of(const Json& payload) {
   if (Json pressures = pressures_of(payload.find("conditions")); !pressures.is_null()) {
     facts.set("conditions", std::move(pressures));
   }
+  if (Json info = node_info_of(payload.find("nodeInfo")); !info.is_null()) facts.set("nodeInfo", std::move(info));
   return facts;
 }
 

@@ -15,10 +15,14 @@ std::string key_in(const Pod& pod, const ConfigName& name) {
   return std::string(pod.metadata.namespace_) + "/" + name.name;
 }
 
-// Under a key that devices do not have: from what is on a device's flash nobody can try which Secret it stands for.
-std::string keyed_hash(const std::optional<ProofKey>& key, std::string_view text) {
+// Under a key that devices do not have, and of the object's name too: from what is on a device's flash nobody can try
+// which Secret it stands for, be it by objects of their own with contents that they guess.
+std::string keyed_hash(const std::optional<ProofKey>& key, const std::pair<Kind, std::string>& id,
+                       std::string_view text) {
   constexpr std::size_t kBytes = 8;
-  const SipTag tag = siphash(key.value_or(ProofKey{}), text);
+  std::string named(describe(id.first).name);
+  named.append("/").append(id.second).append("\n").append(text);
+  const SipTag tag = siphash(key.value_or(ProofKey{}), named);
   std::string hash;
   for (std::size_t i = 0; i < kBytes; ++i) {
     for (const unsigned digit : {tag[i] / 16u, tag[i] % 16u}) hash += "0123456789abcdef"[digit];
@@ -76,7 +80,7 @@ std::string ConfigDelivery::hash_of(const Id& id) {
   Contents& known = contents_[id];
   if (known.object != object) {
     const std::string text = text_of(id);
-    known = {object, keyed_hash(context_.options.proof_key, text), config_parts(text).size()};
+    known = {object, keyed_hash(context_.options.proof_key, id, text), config_parts(text).size()};
   }
   return known.hash;
 }

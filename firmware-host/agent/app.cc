@@ -26,12 +26,12 @@
 #include "firmware-host/agent/eviction/pod_memory.h"
 #include "firmware-host/agent/eviction/storage_watch.h"
 #include "firmware-host/agent/exit_codes.h"
+#include "firmware-host/agent/keeper_runtime.h"
+#include "firmware-host/agent/keeper_runtime_evict.h"
 #include "firmware-host/agent/node_allocatable.h"
 #include "firmware-host/agent/output_files.h"
 #include "firmware-host/agent/pod_directory.h"
 #include "firmware-host/agent/pool_files.h"
-#include "firmware-host/agent/process_runtime.h"
-#include "firmware-host/agent/process_runtime_evict.h"
 #include "firmware-host/agent/processes/process_machine.h"
 #include "firmware-host/agent/sealed_secrets.h"
 #include "firmware-host/agent/secret_files.h"
@@ -210,7 +210,7 @@ class AgentApp {
 
   int open_runtime() {
     reserve();
-    ProcessRuntimeConfig config;
+    KeeperRuntimeConfig config;
     config.fleet = settings_.agent.fleet;
     config.node = settings_.agent.node;
     config.root = state_->file("pods");
@@ -225,7 +225,7 @@ class AgentApp {
     }
     const std::vector<std::string>& roots = settings_.pool_mount_points;
     config.mount_points.insert(config.mount_points.end(), roots.begin(), roots.end());
-    runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
+    runtime_ = std::make_unique<KeeperRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
     object_files_.emplace(secret_directory() + ".pods", log_);
     keeper_objects_.emplace(*object_files_);
     runtime_->planner().set_objects(*keeper_objects_);
@@ -305,7 +305,7 @@ class AgentApp {
     }
     log_.write(Level::info, "runs processes in a sandbox", {{"program", machine->bwrap}});
     add_features(sandboxed_process_features());
-    add_features({runtime_feature(machine->bwrap)});
+    add_features({feature_of(runtime_version(machine->bwrap))});
     machine->pids_limit = settings_.containers.pids_limit;
     machine->allocatable = settings_.agent.capacity;
     if (machine->memory.is_limitable) limit_all_pods();
@@ -338,7 +338,9 @@ class AgentApp {
     if (!store) return store.error();
     log_.write(Level::info, "runs containers", {{"runtime", machine->runtime}, {"curl", machine->curl}});
     add_features(container_features());
-    add_features({runtime_feature(machine->runtime)});
+    const RuntimeVersion version = runtime_version(machine->runtime);
+    add_features({feature_of(version)});
+    settings_.agent.container_runtime_version = container_runtime_version(version);
     containers_ =
         std::make_unique<PullingRuntime>(*runtime_, runtime_->planner(), std::move(*store), clock_, timers_, log_);
     collector_.emplace(
@@ -512,7 +514,7 @@ class AgentApp {
   std::optional<StateDirectory> state_;
   std::unique_ptr<SqliteStore> store_;
   std::optional<MarkFile> marks_;
-  std::unique_ptr<ProcessRuntime> runtime_;
+  std::unique_ptr<KeeperRuntime> runtime_;
   std::optional<StorageWatch> storage_;
   std::optional<EvictionManager> evictions_;
   std::optional<OutputFiles> output_;

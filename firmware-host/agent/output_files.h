@@ -22,7 +22,7 @@ class OutputFiles final : public OutputArchive {
     std::size_t pods = 64;
     std::uint64_t bytes = 16 * 1024 * 1024;
   };
-  // `pods`: the directory of the pods' directories (process_runtime.h). `log` must outlive it.
+  // `pods`: the directory of the pods' directories (keeper_runtime.h). `log` must outlive it.
   OutputFiles(std::string root, std::string pods, Limits limits, Log& log);
 
   // Creates the directory, and removes what is beyond the limits. Call once, before anything else.

@@ -17,9 +17,6 @@ namespace berth {
 
 namespace {
 
-constexpr const char* kContainerClass = "container";  // spec.runtimeClassName
-constexpr const char* kProcessClass = "process";
-
 // A pod that asks for less than root, or for limits, must not run without them.
 Status admit(const Json& pod, const std::vector<std::string>& features, const std::string& node) {
   std::string missing;
@@ -38,17 +35,6 @@ const std::vector<std::string>& features_of(PodRuntime runtime) {
   return process_features();
 }
 
-// An absolute path is no image, but a program of this machine.
-bool names_image(const Json& spec) {
-  for (const char* key : {"initContainers", "containers"}) {
-    for (const Json& container : list_of(spec, key)) {
-      const std::string image = container.string_at("image");
-      if (!image.empty() && image.front() != '/') return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 void PodPlanner::set_containers(ContainerMachine machine, const PodSources& sources) {
@@ -63,10 +49,7 @@ std::string PodPlanner::directory_of(const Tag& tag) const { return site_.root +
 // A pod that has run stays what it was.
 Result<PodRuntime> PodPlanner::runtime_of(const Tag& tag, const Json& pod) const {
   const std::string directory = directory_of(tag);
-  const Json& spec = member(pod, "spec");
-  const std::string asked = spec.string_at("runtimeClassName");
-  const bool is_contained =
-      machine_.has_value() && asked != kProcessClass && (asked == kContainerClass || names_image(spec));
+  const bool is_contained = machine_.has_value() && !is_for_processes(member(pod, "spec"));
   PodRuntime runtime = is_contained ? PodRuntime::containers : processes_ ? PodRuntime::sandboxed : PodRuntime::bare;
   const auto has_file = [&](const std::string& name) { return access((directory + name).c_str(), F_OK) == 0; };
   if (has_file(kSandboxDirectory)) {

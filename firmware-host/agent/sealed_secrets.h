@@ -31,7 +31,8 @@ class SealedSecrets final : public VolatileStore {
   void erase(const std::string& key) override;
   void clear() override;
 
-  // The file of a record, which is also the name that it is bound to: it says nothing of either argument.
+  // The file of a record, which is also the name that it is bound to: of digests of the key, and of the value's hash,
+  // which is under a key of the gateway's (N13), so that nobody can try contents by it.
   static std::string file_name(const std::string& key, std::string_view value);
 
  private:

@@ -155,6 +155,7 @@ void write_node(Page& page, const Json& node) {
   if (true_field(node, {"spec", "unschedulable"})) page.line("Unschedulable", "yes");
   for (const Json& taint : list_field(node, {"spec", "taints"})) page.line("Taint", taint_text(taint));
   page.line("Incarnation", text_field(node, {"status", "incarnation"}));
+  page.line("Container runtime", text_field(node, {"status", "nodeInfo", "containerRuntimeVersion"}));
   page.line("Features", features_text(node));
   page.block("Allocatable", field(node, {"status", "allocatable"}));
   page.block("Images", field(node, {"status", "images"}));

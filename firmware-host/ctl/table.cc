@@ -230,6 +230,8 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"MEMORY", memory_cell},
       {"PODS", [](const Json& node) { return text_field(node, {"status", "allocatable", "pods"}); }, true},
       {"INCARNATION", [](const Json& node) { return text_field(node, {"status", "incarnation"}); }, true},
+      {"CONTAINER-RUNTIME",
+       [](const Json& node) { return text_field(node, {"status", "nodeInfo", "containerRuntimeVersion"}); }, true},
       {"LABELS", labels_cell, true}};
   static const std::vector<Column> kVolume = {
       {"NAME", name_cell},

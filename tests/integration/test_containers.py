@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import signal
 import uuid
@@ -86,6 +87,13 @@ def test_a_pod_whose_image_is_nowhere_says_so_and_runs_once_it_is_there(device, 
     for event in ("Failed to pull image", "Back-off pulling image", "Successfully pulled image", "Started container main",
                   "Readiness probe failed: "):
         assert event in told
+
+
+def test_the_node_names_its_container_runtime(device):
+    said = device.get("node", "n1")["status"]["nodeInfo"]["containerRuntimeVersion"]
+    assert re.fullmatch(r"(crun|runc)://\d+\.\d+\S*", said)
+    assert said in device.ctl("get", "nodes", "-o", "wide").stdout
+    assert re.search(rf"Container runtime: +{re.escape(said)}\n", device.ctl("describe", "node", "n1").stdout)
 
 
 def test_a_killed_agent_finds_its_containers_and_starts_none_twice(device, registry):

@@ -111,8 +111,7 @@ def test_a_process_writes_to_its_claim_as_the_pods_group(device, tmp_path):
 
 
 @pytest.mark.parametrize(("container", "spec", "said"), [
-    ({"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}, {}, "securityContext.seccompProfile"),
-    ({}, {"securityContext": {"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]}}, "spec.securityContext.sysctls"),
+    ({}, {"shareProcessNamespace": True}, "spec.shareProcessNamespace"),
     ({"volumeMounts": [{"name": "v", "mountPath": "/etc/berth-test/not-there"}]}, {"volumes": [{"name": "v", "emptyDir": {}}]},
      "spec.containers[0].volumeMounts[0].mountPath"),
 ])
@@ -121,6 +120,15 @@ def test_what_a_process_cannot_have_is_refused_with_the_fields_name(device, cont
     wait_until(lambda: said in why_not_bound(device, "picky"), f"a refusal that names {said}")
     assert not cgroups(device)
     assert not Path("/etc/berth-test").exists()
+
+
+@pytest.mark.parametrize(("context", "field"), [
+    ({"seccompProfile": {"type": "RuntimeDefault"}}, "seccompProfile"),
+    ({"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]}, "sysctls"),
+])
+def test_a_pod_that_asks_for_what_no_process_can_have_is_not_sent_to_the_device(device, context, field):
+    device.apply(pod("picky", "exec sleep 1000", spec={"securityContext": context}))
+    wait_until(lambda: f"do not support spec.securityContext.{field}" in why_not_bound(device, "picky"), "the verdict of the filter")
 
 
 def test_without_bubblewrap_the_node_does_not_say_that_it_can_and_gets_no_such_pod(fleet, tmp_path):

@@ -51,19 +51,28 @@ std::string version_in(const std::string& text) {
 
 }  // namespace
 
-std::string runtime_feature(const std::string& program, Millis patience_ms) {
-  const std::string feature = "runtimes/" + program.substr(program.rfind('/') + 1);
+RuntimeVersion runtime_version(const std::string& program, Millis patience_ms) {
+  RuntimeVersion runtime{program.substr(program.rfind('/') + 1), {}};
   OutputPipe output;
-  if (!output.open()) return feature;
+  if (!output.open()) return runtime;
   const Result<pid_t> started = spawn(program, {program, "--version"}, nullptr, {-1, output.writing(), -1});
-  if (!started) return feature;
+  if (!started) return runtime;
   const Descriptor reading(output.take_reading());
   output.close_writing();
-  const std::string version = version_in(output_within(reading.get(), patience_ms));
+  runtime.version = version_in(output_within(reading.get(), patience_ms));
   kill(*started, SIGKILL);  // it may not come to an end
   while (waitpid(*started, nullptr, 0) < 0 && errno == EINTR) continue;
-  const std::string with_version = feature + "-" + version;
-  return version.empty() || !is_feature_name(with_version) ? feature : with_version;
+  return runtime;
+}
+
+std::string feature_of(const RuntimeVersion& runtime) {
+  const std::string feature = "runtimes/" + runtime.name;
+  const std::string with_version = feature + "-" + runtime.version;
+  return runtime.version.empty() || !is_feature_name(with_version) ? feature : with_version;
+}
+
+std::string container_runtime_version(const RuntimeVersion& runtime) {
+  return runtime.name + "://" + (runtime.version.empty() ? "Unknown" : runtime.version);
 }
 
 }  // namespace berth

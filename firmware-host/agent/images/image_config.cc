@@ -4,8 +4,9 @@
 #include <charconv>
 
 #include "core/ascii.h"
+#include "core/json/field_reader.h"
+#include "firmware-host/agent/images/image_fields.h"
 #include "firmware-host/agent/images/image_reference.h"
-#include "firmware-host/agent/images/json_fields.h"
 
 namespace berth {
 
@@ -32,45 +33,53 @@ bool is_stop_signal(std::string_view text) {
   return text.size() <= kLongestSignal && std::ranges::all_of(text, fits);
 }
 
-bool is_env(const std::string& text) {
+bool is_env(std::string_view text) {
   const std::size_t equals = text.find('=');
-  return equals != std::string::npos && equals > 0;
+  return equals != std::string_view::npos && equals > 0;
 }
+
+bool is_absolute_or_empty(std::string_view path) { return path.empty() || path.front() == '/'; }
+
+bool is_directory_name(std::string_view text) { return !text.empty(); }
 
 bool is_user(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
 }
 
-void check_each(JsonFields& fields, std::string_view name, const std::vector<std::string>& values,
-                const std::string& what, bool (*is_right)(const std::string&)) {
+void check_each(FieldReader& fields, std::string_view key, const std::vector<std::string>& values,
+                std::string_view what, bool (*is_right)(std::string_view)) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!is_right(values[i])) {
-      fields.fail(fields.path_of(name) + "[" + std::to_string(i) + "]", what + ", got \"" + values[i] + "\"");
-    }
+    if (is_right(values[i])) continue;
+    fields.findings().error(item_path(fields.path_of(key), i),
+                            "expected " + std::string(what) + ", got " + show_found(Json(values[i])));
   }
 }
 
-void read_process(JsonFields config, ImageConfig& into) {
-  into.entrypoint = config.strings("Entrypoint");
-  into.cmd = config.strings("Cmd");
-  into.env = config.strings("Env");
+void read_process(FieldReader& config, ImageConfig& into) {
+  config.read_list("Entrypoint", into.entrypoint);
+  config.read_list("Cmd", into.cmd);
+  config.read_list("Env", into.env);
   check_each(config, "Env", into.env, "NAME=value", is_env);
-  into.working_dir = config.string("WorkingDir");
-  if (!into.working_dir.empty() && into.working_dir.front() != '/') {
-    config.fail(config.path_of("WorkingDir"), "an absolute path, got \"" + into.working_dir + "\"");
+  config.read_checked("WorkingDir", into.working_dir, is_absolute_or_empty, "an absolute path");
+  config.read_checked("User", into.user, is_user, "a user, uid, or one of them with :group or :gid");
+  config.read_checked("StopSignal", into.stop_signal, is_stop_signal, "a signal such as SIGTERM");
+  config.read_keys("ExposedPorts", into.exposed_ports);
+  check_each(config, "ExposedPorts", into.exposed_ports, "PORT, PORT/tcp, PORT/udp or PORT/sctp", is_exposed_port);
+  config.read_keys("Volumes", into.volumes);
+  check_each(config, "Volumes", into.volumes, "a directory", is_directory_name);
+  config.read_strings("Labels", into.labels);
+}
+
+void read_rootfs(FieldReader& rootfs, ImageConfig& into) {
+  std::string type;
+  // "Implementations MUST generate an error if they encounter an unknown value."
+  require_checked(rootfs, "type", type, [](std::string_view text) { return text == "layers"; }, "\"layers\"");
+  rootfs.read_list("diff_ids", into.diff_ids);
+  check_each(rootfs, "diff_ids", into.diff_ids, "a sha256 digest", is_sha256_digest);
+  if (into.diff_ids.empty() || into.diff_ids.size() > ImageConfig::kMostLayers) {
+    rootfs.error("diff_ids", "expected the digests of 1 to " + std::to_string(ImageConfig::kMostLayers) +
+                                 " layers, got " + std::to_string(into.diff_ids.size()));
   }
-  into.user = config.string("User");
-  if (!is_user(into.user)) config.fail(config.path_of("User"), "a user, uid, or one of them with :group or :gid");
-  into.stop_signal = config.string("StopSignal");
-  if (!is_stop_signal(into.stop_signal)) {
-    config.fail(config.path_of("StopSignal"), "a signal such as SIGTERM, got \"" + into.stop_signal + "\"");
-  }
-  into.exposed_ports = config.keys("ExposedPorts");
-  check_each(config, "ExposedPorts", into.exposed_ports, "PORT, PORT/tcp, PORT/udp or PORT/sctp",
-             [](const std::string& text) { return is_exposed_port(text); });
-  into.volumes = config.keys("Volumes");
-  check_each(config, "Volumes", into.volumes, "a directory", [](const std::string& text) { return !text.empty(); });
-  into.labels = config.map("Labels");
 }
 
 }  // namespace
@@ -79,26 +88,16 @@ Result<ImageConfig> read_image_config(std::string_view json) {
   const auto named = [](const std::string& fault) { return Status::error("image config: " + fault); };
   const Result<Json> parsed = Json::parse(json, {.bytes = ImageConfig::kMostBytes, .depth = 64});
   if (!parsed) return named(parsed.error().message());
-  Status fault;
-  JsonFields root(&*parsed, "", {.entries = ImageConfig::kMostEntries, .string = ImageConfig::kLongestString}, fault);
+  Findings findings(Findings::Bounds{.entries = ImageConfig::kMostEntries, .bytes = ImageConfig::kLongestString});
+  FieldReader root(*parsed, "", findings);
   ImageConfig config;
-  config.architecture = root.string("architecture", true);
-  config.os = root.string("os", true);
-  config.variant = root.string("variant");
-  read_process(root.object("config"), config);
-  JsonFields rootfs = root.object("rootfs", true);
-  // "Implementations MUST generate an error if they encounter an unknown value."
-  if (const std::string type = rootfs.string("type"); type != "layers") {
-    rootfs.fail(rootfs.path_of("type"), "\"layers\", got \"" + type + "\"");
-  }
-  config.diff_ids = rootfs.strings("diff_ids");
-  check_each(rootfs, "diff_ids", config.diff_ids, "a sha256 digest",
-             [](const std::string& text) { return is_sha256_digest(text); });
-  if (config.diff_ids.empty() || config.diff_ids.size() > ImageConfig::kMostLayers) {
-    rootfs.fail(rootfs.path_of("diff_ids"), "the digests of 1 to " + std::to_string(ImageConfig::kMostLayers) +
-                                                " layers, got " + std::to_string(config.diff_ids.size()));
-  }
-  if (!fault.is_success()) return named(fault.message());
+  require_text(root, "architecture", config.architecture);
+  require_text(root, "os", config.os);
+  root.read_string("variant", config.variant);
+  root.read_object("config", [&](FieldReader& process) { read_process(process, config); });
+  root.require("rootfs", "an object");
+  root.read_object("rootfs", [&](FieldReader& rootfs) { read_rootfs(rootfs, config); });
+  if (findings.has_errors()) return named(findings.status().message());
   return config;
 }
 

@@ -1,9 +1,9 @@
 // ImageConfig: what an image says about the process to be started of it (OCI image-spec, OCI Image Configuration).
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/json/json.h"
@@ -28,12 +28,12 @@ struct ImageConfig {
   std::string stop_signal;                 // "SIGTERM", "15" or empty
   std::vector<std::string> exposed_ports;  // "80/tcp"
   std::vector<std::string> volumes;        // directories
-  std::vector<std::pair<std::string, std::string>> labels;
+  std::map<std::string, std::string> labels;
   std::vector<std::string> diff_ids;  // of the layers, lowest first: "sha256:..."
 };
 
-// Errors name the field: "config.Env[2] must be NAME=value". Fields that it does not know are ignored, as the spec
-// says.
+// Errors name the field: "config.Env[2]: expected NAME=value, got ...". Fields that it does not know are ignored, as
+// the spec says.
 Result<ImageConfig> read_image_config(std::string_view json);
 
 }  // namespace berth

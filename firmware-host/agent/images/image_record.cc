@@ -1,9 +1,10 @@
 #include "firmware-host/agent/images/image_record.h"
 
+#include "core/json/field_reader.h"
 #include "core/json/json.h"
 #include "firmware-host/agent/images/image_config.h"
+#include "firmware-host/agent/images/image_fields.h"
 #include "firmware-host/agent/images/image_manifest.h"
-#include "firmware-host/agent/images/json_fields.h"
 
 namespace berth {
 
@@ -31,18 +32,21 @@ std::string ImageRecord::text() const {
 Result<ImageRecord> read_image_record(std::string_view json) {
   const Result<Json> parsed = Json::parse(json, {.bytes = ImageConfig::kMostBytes, .depth = 8});
   if (!parsed) return Status::error("record of an image: " + parsed.error().message());
-  Status fault;
-  JsonFields root(&*parsed, "", {.entries = ImageConfig::kMostLayers, .string = 4096}, fault);
+  Findings findings(Findings::Bounds{.entries = ImageConfig::kMostLayers, .bytes = 4096});
+  FieldReader root(*parsed, "", findings);
   ImageRecord record;
-  record.reference = root.string("reference", true);
-  record.manifest = root.digest("manifest");
-  record.config = root.digest("config");
-  for (JsonFields& layer : root.objects("layers")) {
-    record.layers.push_back({.digest = layer.digest("digest"), .diff_id = layer.digest("diffId")});
-  }
-  record.size = root.size("size");
-  record.used = root.size("used");
-  if (!fault.is_success()) return Status::error("record of an image: " + fault.message());
+  require_text(root, "reference", record.reference);
+  require_digest(root, "manifest", record.manifest);
+  require_digest(root, "config", record.config);
+  root.read_each("layers", [&](FieldReader& layer) {
+    ImageLayer read;
+    require_digest(layer, "digest", read.digest);
+    require_digest(layer, "diffId", read.diff_id);
+    record.layers.push_back(std::move(read));
+  });
+  require_size(root, "size", record.size);
+  require_size(root, "used", record.used);
+  if (findings.has_errors()) return Status::error("record of an image: " + findings.status().message());
   return record;
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/json/json.h"
-#include "firmware-host/agent/images/json_fields.h"
+#include "firmware-host/agent/images/image_fields.h"
 #include "firmware-host/agent/pod_state.h"
 
 namespace berth {
@@ -29,11 +29,12 @@ std::string text_of_pin(const std::string& owner, const ImageRecord& image) {
 Result<PinRecord> read_pin(const std::string& text) {
   const Result<Json> parsed = Json::parse(text, {.bytes = ImageConfig::kMostBytes, .depth = 8});
   if (!parsed) return parsed.error();
-  Status fault;
-  JsonFields root(&*parsed, "", {.entries = 0, .string = ImageConfig::kMostBytes}, fault);
-  const std::string owner = root.string("owner", true);
-  const std::string image_text = root.string("image", true);
-  if (!fault.is_success()) return fault;
+  Findings findings(Findings::Bounds{.bytes = ImageConfig::kMostBytes});
+  FieldReader root(*parsed, "", findings);
+  std::string owner, image_text;
+  require_text(root, "owner", owner);
+  require_text(root, "image", image_text);
+  if (findings.has_errors()) return findings.status();
   Result<ImageRecord> image = read_image_record(image_text);
   if (!image) return image.error();
   return PinRecord{owner, std::move(*image)};

@@ -28,7 +28,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
   EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
   EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
-  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.14");
+  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.15");
   EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
   EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
   EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
@@ -45,6 +45,14 @@ TEST_F(AgentReports, TheStateSaysWhatTheRuntimeCanDoIfThatIsKnown) {
   config.features = {"probes", "volumes/emptyDir"};
   restart();
   EXPECT_EQ(member("nodes/n1/state", "features"), R"(["probes","volumes/emptyDir"])");
+}
+
+TEST_F(AgentReports, TheStateNamesTheContainerRuntimeIfThereIsOne) {
+  boot();
+  EXPECT_EQ(member("nodes/n1/state", "nodeInfo"), "none");
+  config.container_runtime_version = "crun://1.8.1";
+  restart();
+  EXPECT_EQ(member("nodes/n1/state", "nodeInfo"), R"({"containerRuntimeVersion":"crun://1.8.1"})");
 }
 
 struct MadeImageList final : ImageList {

@@ -113,6 +113,34 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"InitContainer",
                     R"("initContainers":[{"name":"i","command":["x"],"securityContext":{"runAsUser":1}}])",
                     "spec.initContainers[0].securityContext (feature securityContext)"},
+        FeatureCase{"ConfinementOfProcesses",
+                    R"("securityContext":{"sysctls":[{"name":"a","value":"1"}]},)" +
+                        container(R"("securityContext":{"seccompProfile":{"type":"RuntimeDefault"},
+                            "procMount":"Unmasked","allowPrivilegeEscalation":true})"),
+                    "spec.securityContext (feature securityContext), "
+                    "spec.securityContext.sysctls (feature processes/sysctls), "
+                    "spec.containers[0].securityContext.seccompProfile (feature processes/seccompProfile), "
+                    "spec.containers[0].securityContext.procMount (feature processes/procMount), "
+                    "spec.containers[0].securityContext.allowPrivilegeEscalation (feature "
+                    "processes/allowPrivilegeEscalation)"},
+        FeatureCase{"ConfinementThatAsksForNothing",
+                    R"("securityContext":{"seccompProfile":{"type":"Unconfined"},"sysctls":[]},)" +
+                        container(R"("securityContext":{"allowPrivilegeEscalation":false,"procMount":"Default"})"),
+                    "spec.securityContext (feature securityContext)"},
+        FeatureCase{"ConfinementOfAnImageWithACommand",
+                    container(R"("image":"app:1","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})"),
+                    "spec.containers[0].securityContext (feature securityContext), "
+                    "spec.containers[0].securityContext.seccompProfile (feature images)"},
+        FeatureCase{"ConfinementOfAnImageAsProcesses",
+                    R"("runtimeClassName":"process",)" +
+                        container(R"("image":"app:1","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})"),
+                    "spec.runtimeClassName (feature runtimeClass/process), "
+                    "spec.containers[0].securityContext (feature securityContext), "
+                    "spec.containers[0].securityContext.seccompProfile (feature processes/seccompProfile)"},
+        FeatureCase{"ConfinementOfAContainerWithoutAnImage",
+                    R"("runtimeClassName":"container","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})",
+                    "spec.securityContext (feature securityContext), spec.securityContext.seccompProfile (feature "
+                    "images), spec.runtimeClassName (feature runtimeClass/container)"},
         FeatureCase{"Limits", container(R"("resources":{"limits":{"cpu":"1"}})"),
                     "spec.containers[0].resources.limits (feature limits)"},
         FeatureCase{"LimitsOfAnExtendedResource", container(R"("resources":{"limits":{"example.com/gpu":"1"}})"), ""},

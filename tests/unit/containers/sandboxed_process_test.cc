@@ -1,6 +1,8 @@
 // Pods without images as processes of this machine, each in a sandbox that bubblewrap makes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -10,8 +12,10 @@
 #include <vector>
 
 #include "firmware-host/agent/containers/keeper_objects.h"
+#include "firmware-host/agent/containers/oci_starter.h"
 #include "firmware-host/agent/containers/pod_cgroup.h"
 #include "firmware-host/agent/processes/process_machine.h"
+#include "firmware-host/agent/processes/sandboxed_starter.h"
 #include "firmware-host/agent/secret_files.h"
 #include "firmware-host/container_settings.h"
 #include "tests/unit/containers/made_objects.h"
@@ -63,6 +67,16 @@ class SandboxedProcess : public RuntimeTest {
     const Event prepared = wait_kind("prepared");
     EXPECT_FALSE(prepared.status.is_success()) << manifest;
     return prepared.status.message();
+  }
+  // Of mount namespaces that a process holds open.
+  static std::size_t namespaces_held_by(pid_t pid) {
+    std::size_t count = 0;
+    std::error_code error;
+    for (fs::directory_iterator at("/proc/" + std::to_string(pid) + "/fd", error), end; !error && at != end;
+         at.increment(error)) {
+      if (fs::read_symlink(at->path(), error).string().starts_with("mnt:")) ++count;
+    }
+    return count;
   }
   void wait_for_output(const std::string& text) {
     run_while([&] { return output(tag_) != text; });
@@ -130,6 +144,28 @@ TEST_F(SandboxedProcess, ItsTmpIsItsOwnAndEmptyInEachRun) {
   EXPECT_EQ(output(tag_).substr(0, 2), leads_to_its_directory ? "1\n" : "0\n");
   EXPECT_NE(output(tag_).find("drwxrwxrwt\n"), std::string::npos) << output(tag_);
   EXPECT_FALSE(fs::exists("/tmp/of-the-pod"));
+}
+
+TEST_F(SandboxedProcess, TheTmpOfARunGoesWithTheRun) {
+  Json manifest = Json::parse(pod_of("echo x > /tmp/of-the-pod; echo up; "
+                                     "while [ ! -e \"$BERTH_VOLUME_SPACE/go\" ]; do sleep 0.02; done",
+                                     R"("volumeMounts":[{"name":"space","mountPath":"/space"}],)",
+                                     R"("volumes":[{"name":"space","emptyDir":{}}],)"))
+                      .value();
+  manifest.find("spec")
+      ->find("containers")
+      ->as_array()
+      .push_back(Json::parse(R"({"name":"other","command":["sleep","1000"]})").value());
+  run(tag_, manifest.dump());
+  wait_for([](const Event& event) {
+    return event.kind == "status" && container(event, 1).find("state")->find("running") != nullptr;
+  });
+  wait_for_output("up\n");
+  const pid_t keeper = keepers(tag_).front();
+  EXPECT_EQ(namespaces_held_by(keeper), 2u);
+  std::ofstream(directory(tag_) + "/volumes/space/go") << "";
+  wait_for([](const Event& event) { return event.kind == "status" && exit_code(event) == 0; });
+  EXPECT_EQ(namespaces_held_by(keeper), 1u) << "no process is left in it that could end it";
 }
 
 TEST_F(SandboxedProcess, AReadOnlyRootFileSystemIsReadOnlyButForVolumes) {
@@ -214,13 +250,17 @@ TEST_F(SandboxedProcess, WhatCannotBeHonouredIsRefusedByItsField) {
       refusal(pod_of("true", R"("volumeMounts":[{"name":"v","mountPath":"/a"},{"name":"v","mountPath":"/a/b"}],)",
                      R"("volumes":[{"name":"v","emptyDir":{}}],)"))
           .starts_with("spec.containers[0].volumeMounts[1].mountPath: lies in another mountPath, /a,"));
-  EXPECT_TRUE(refusal(pod_of("true", R"("securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},)"))
-                  .starts_with("spec.containers[0].securityContext.seccompProfile: not supported for processes"));
-  EXPECT_TRUE(refusal(pod_of("true", R"("securityContext":{"allowPrivilegeEscalation":true},)"))
-                  .starts_with("spec.containers[0].securityContext.allowPrivilegeEscalation: not supported"));
+  for (const auto& [context, field] : {std::pair{R"("seccompProfile":{"type":"RuntimeDefault"})", "seccompProfile"},
+                                       {R"("allowPrivilegeEscalation":true)", "allowPrivilegeEscalation"},
+                                       {R"("procMount":"Unmasked")", "procMount"}}) {
+    const std::string said = refusal(pod_of("true", R"("securityContext":{)" + std::string(context) + "},"));
+    const std::string name = field;
+    EXPECT_TRUE(said.contains("spec.containers[0].securityContext." + name + " (feature processes/" + name + ")"))
+        << said;
+  }
   EXPECT_TRUE(
       refusal(pod_of("true", "", R"("securityContext":{"sysctls":[{"name":"kernel.shm_rmid_forced","value":"1"}]},)"))
-          .starts_with("spec.securityContext.sysctls: not supported for processes"));
+          .contains("spec.securityContext.sysctls (feature processes/sysctls)"));
   EXPECT_TRUE(refusal(pod_of("true", R"("securityContext":{"runAsNonRoot":true},)"))
                   .starts_with("spec.containers[0].securityContext.runAsNonRoot: processes of node"));
   EXPECT_TRUE(
@@ -234,6 +274,15 @@ TEST_F(SandboxedProcess, WhatCannotBeHonouredIsRefusedByItsField) {
                            R"("volumes":[{"name":"v","emptyDir":{}}],)"))
                 .find("has the agent's state"),
             std::string::npos);
+}
+
+TEST_F(SandboxedProcess, WhatWasAdmittedAsAContainerIsNotRunWithLess) {
+  ASSERT_TRUE(top().start(
+      tag_, pod_of("true", R"("image":"app:1","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},)"), {}));
+  const Event delayed = wait_delayed();
+  EXPECT_TRUE(delayed.pod_status.string_at("message").contains(
+      "spec.containers[0].securityContext.seccompProfile: not supported for processes"))
+      << delayed.pod_status.dump();
 }
 
 TEST_F(SandboxedProcess, NothingIsExecutedInItsMountsButItsProgram) {
@@ -302,6 +351,47 @@ TEST_F(SandboxedProcess, WaitsForASandboxThatTheMachineHasNoLonger) {
   const Event delayed = wait_delayed();
   EXPECT_NE(delayed.pod_status.string_at("message").find("containers.bwrap"), std::string::npos)
       << delayed.pod_status.dump();
+}
+
+// How many mounts there are at `directory` in this process after three attempts, all of which must fail.
+template <class Starter>
+int mounts_after_three_attempts(const SandboxPlan& plan, const std::string& directory) {
+  Starter starter(plan);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (starter.make_ready()) return -1;
+  }
+  std::ifstream table("/proc/self/mountinfo");
+  int count = 0;
+  for (std::string line; std::getline(table, line);) count += line.contains(" " + directory + " ") ? 1 : 0;
+  return count;
+}
+
+template <class Starter>
+class SandboxOfAPod : public ::testing::Test {};
+using Starters = ::testing::Types<OciStarter, SandboxedStarter>;
+TYPED_TEST_SUITE(SandboxOfAPod, Starters);
+
+TYPED_TEST(SandboxOfAPod, HasOneTmpfsHoweverOftenItsStartIsTriedAgain) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  if (!has_control_groups()) GTEST_SKIP() << "needs control groups";
+  std::string pattern = fs::temp_directory_path() / "berth-sandbox-XXXXXX";
+  const std::string root = mkdtemp(pattern.data());
+  SandboxPlan plan;
+  plan.of_processes = std::is_same_v<TypeParam, SandboxedStarter>;
+  plan.pod = Json::object();
+  plan.directory = root;
+  plan.cgroup = "/cgroup.procs/pod";  // below a file: it cannot be made
+  plan.host_network = plan.host_ipc = plan.host_pid = true;
+  // It enters a mount namespace for good.
+  const pid_t child = fork();
+  if (child == 0) {
+    _exit(mounts_after_three_attempts<TypeParam>(plan, root + directory_in_pod(plan)));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  fs::remove_all(root);
 }
 
 TEST(ProcessMachine, WithoutBubblewrapSaysHowToHaveIt) {

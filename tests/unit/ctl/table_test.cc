@@ -172,6 +172,16 @@ TEST(CtlTable, ShowsReadinessTaintsAndCapacityOfANode) {
             "edge-c   Ready,SchedulingDisabled   dedicated=lab:NoSchedule,slow:PreferNoSchedule   1     512Mi\n");
 }
 
+TEST(CtlTable, ShowsTheContainerRuntimeOfANodeWhenWide) {
+  const TableForm wide{.wide = true};
+  const Cells header = table_header(Kind::node, wide);
+  const Cells row =
+      table_row(Kind::node, parsed_json(R"({"status":{"nodeInfo":{"containerRuntimeVersion":"crun://1.8.1"}}})"), wide);
+  const auto at = std::find(header.begin(), header.end(), "CONTAINER-RUNTIME") - header.begin();
+  ASSERT_LT(at, static_cast<std::ptrdiff_t>(row.size()));
+  EXPECT_EQ(row[static_cast<std::size_t>(at)], "crun://1.8.1");
+}
+
 TEST(CtlTable, ShowsMemoryInTheLargestWholeUnit) {
   for (const auto& [text, want] : {std::pair{"2147483648", "2Gi"}, std::pair{"1025", "1025"},
                                    std::pair{"3145728", "3Mi"}, std::pair{"1536Mi", "1536Mi"}, std::pair{"0", "0"}}) {

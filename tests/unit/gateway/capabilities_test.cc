@@ -84,6 +84,38 @@ TEST_F(CapabilitiesTest, TheNodeShowsThePoolsOfItsDevice) {
   EXPECT_TRUE(shown.contains(pools)) << shown;
 }
 
+TEST_F(CapabilitiesTest, TheNodeShowsTheContainerRuntimeOfItsDeviceAlsoAfterARestart) {
+  start_with({{"edge-a", R"(,"nodeInfo":{"containerRuntimeVersion":"crun://1.8.1","kernelVersion":"6.1"})"},
+              {"edge-b", R"(,"nodeInfo":{"containerRuntimeVersion":7})"},
+              {"edge-c", R"(,"nodeInfo":{"containerRuntimeVersion":")" + std::string(129, 'v') + "\"}"}});
+  for (int run = 1; run <= 2; ++run) {
+    const std::string shown = api(R"({"op":"get","kind":"node","name":"edge-a"})").dump();
+    EXPECT_TRUE(shown.contains(R"("nodeInfo":{"containerRuntimeVersion":"crun://1.8.1"})")) << shown;
+    for (const char* wrong : {"edge-b", "edge-c"}) {
+      const std::string other = api(R"({"op":"get","kind":"node","name":")" + std::string(wrong) + "\"}").dump();
+      EXPECT_TRUE(other.contains("allocatable") && !other.contains("nodeInfo")) << other;
+    }
+    restart();
+  }
+}
+
+TEST_F(CapabilitiesTest, ProcessesThatAskForASeccompProfileAreNeverSentToADeviceOfThisProgram) {
+  const std::string both =
+      R"(,"features":["images","runtimeClass/container","runtimeClass/process","securityContext"])";
+  start_with({{"edge-a", both}, {"edge-b", R"(,"features":["runtimeClass/process","securityContext"])"}});
+  const std::string profile = R"(,"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})";
+  const auto command = [&](const std::string& name, const std::string& uid, const std::string& image) {
+    std::string manifest = pod(name, uid, "64Mi", profile);
+    const std::string named = R"("image":"app")";
+    return manifest.replace(manifest.find(named), named.size(), image + R"("command":["app"])");
+  };
+  apply(command("web", "u1", ""));
+  EXPECT_EQ(node_of("u1"), "");
+  EXPECT_TRUE(why("web").contains("node(s) do not support spec.securityContext.seccompProfile")) << why("web");
+  apply(command("app", "u2", R"("image":"app:1",)"));
+  EXPECT_EQ(node_of("u2"), "edge-a") << why("app");
+}
+
 TEST_F(CapabilitiesTest, ADeviceThatLearnsTheFeatureGetsThePodAtOnce) {
   start_with({{"edge-a", kNone}});
   apply(probed("web", "u1"));

@@ -92,6 +92,28 @@ TEST_F(ConfigDeliveryTest, AreNamedInThePreBindAndOneThatIsAbsentToo) {
   EXPECT_EQ(transport.on_wire.back().payload.find("configs"), std::string::npos);
 }
 
+TEST_F(ConfigDeliveryTest, HaveHashesThatNoOtherObjectAndNoOtherGatewayHas) {
+  std::set<std::string> hashes;
+  for (const ProofKey& key : {ProofKey{1, 2, 3}, ProofKey{1, 2, 4}}) {
+    options.proof_key = key;
+    restart();
+    join();
+    put("ConfigMap", "app", "same");
+    put("Secret", "tls", "same");
+    put("Secret", "other", "same");
+    transport.sent.clear();
+    apply(pod("p", "u" + std::to_string(hashes.size()), "64Mi",
+              R"(,"volumes":[{"name":"a","configMap":{"name":"app"}},{"name":"b","secret":{"secretName":"tls"}},
+                  {"name":"c","secret":{"secretName":"other"}}])"));
+    const std::optional<Request> asked = request("n1");
+    ASSERT_TRUE(asked);
+    ASSERT_EQ(asked->configs.size(), 3u);
+    for (const ConfigRef& ref : asked->configs) hashes.insert(ref.hash);
+    api(R"({"op":"delete","kind":"pod","name":"p"})");
+  }
+  EXPECT_EQ(hashes.size(), 6u) << "who makes an object of contents that they guess sees another hash";
+}
+
 TEST_F(ConfigDeliveryTest, ThatTheDeviceLacksFollowAndThenThePreBindAgain) {
   put("ConfigMap", "app", "v");
   put_pod("p", "u1");

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "firmware-host/agent/process_runtime_evict.h"
+#include "firmware-host/agent/keeper_runtime_evict.h"
 #include "tests/unit/host/runtime_fixture.h"
 
 namespace berth {

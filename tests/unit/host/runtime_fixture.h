@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "firmware-host/agent/process_runtime.h"
+#include "firmware-host/agent/keeper_runtime.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
@@ -60,7 +60,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   virtual Runtime& top() { return *runtime_; }
 
   void open_runtime() {
-    ProcessRuntimeConfig config;
+    KeeperRuntimeConfig config;
     config.fleet = "test";
     config.node = node_;
     config.root = root_ + "/pods";
@@ -69,7 +69,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     config.backoff = {1, longest_backoff_ms_, 60000};
     config.spare_after_ms =
         0;  // so that most pods get the spare process; those that are started without prepare() do not
-    runtime_ = std::make_unique<ProcessRuntime>(config, loop_.context(), clock_, timers_, log_);
+    runtime_ = std::make_unique<KeeperRuntime>(config, loop_.context(), clock_, timers_, log_);
     ASSERT_TRUE(runtime_->open().is_success());
     runtime_->set_handler(this);
   }
@@ -265,7 +265,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   Timers timers_;
   SpdLog log_{Level::error, LogFormat::text};
   EventLoop loop_{clock_, timers_};
-  std::unique_ptr<ProcessRuntime> runtime_;
+  std::unique_ptr<KeeperRuntime> runtime_;
 };
 
 }  // namespace berth

@@ -125,11 +125,11 @@ TEST_F(RuntimeTest, FindsRunningPodsWhenAllDirectoriesAreLost) {
 TEST_F(RuntimeTest, IgnoresTheWorkloadsOfAnotherAgent) {
   run(tag_, pod("exec sleep 1000"));
   wait_running();
-  ProcessRuntimeConfig config;
+  KeeperRuntimeConfig config;
   config.fleet = "test";
   config.node = node_ + "0";
   config.root = root_ + "/other-agent/pods";
-  ProcessRuntime other(config, loop_.context(), clock_, timers_, log_);
+  KeeperRuntime other(config, loop_.context(), clock_, timers_, log_);
   ASSERT_TRUE(other.open().is_success());
   other.set_handler(this);
   EXPECT_TRUE(other.list().value().empty());

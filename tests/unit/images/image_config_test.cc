@@ -74,26 +74,26 @@ TEST_P(WrongConfigs, AreRefusedWithTheNameOfTheField) {
 
 INSTANTIATE_TEST_SUITE_P(
     Images, WrongConfigs,
-    testing::Values(WrongConfig{R"("Env":"A=b")", "Env must be an array of strings"},
-                    WrongConfig{R"("Env":["A=b",1])", "Env[1] must be a string"},
-                    WrongConfig{R"("Env":["A=b","B"])", "Env[1] must be NAME=value, got \"B\""},
-                    WrongConfig{R"("Env":["=b"])", "Env[0] must be NAME=value, got \"=b\""},
-                    WrongConfig{R"("Cmd":{})", "Cmd must be an array of strings"},
-                    WrongConfig{R"("Entrypoint":[null])", "Entrypoint[0] must be a string"},
-                    WrongConfig{R"("WorkingDir":"home")", "WorkingDir must be an absolute path, got \"home\""},
-                    WrongConfig{R"("User":"a b")", "User must be a user, uid, or one of them with :group or :gid"},
-                    WrongConfig{R"("User":1000)", "User must be a string"},
-                    WrongConfig{R"("StopSignal":"kill me")",
-                                "StopSignal must be a signal such as SIGTERM, got \"kill me\""},
-                    WrongConfig{R"("ExposedPorts":["80"])", "ExposedPorts must be an object"},
-                    WrongConfig{R"("ExposedPorts":{"70000/tcp":{}})",
-                                "ExposedPorts[0] must be PORT, PORT/tcp, PORT/udp or PORT/sctp, got \"70000/tcp\""},
-                    WrongConfig{R"("ExposedPorts":{"80/icmp":{}})",
-                                "ExposedPorts[0] must be PORT, PORT/tcp, PORT/udp or PORT/sctp, got \"80/icmp\""},
-                    WrongConfig{R"("Volumes":{"":{}})", "Volumes[0] must be a directory, got \"\""},
-                    WrongConfig{R"("Labels":{"a":1})", "Labels[\"a\"] must be a string"},
-                    WrongConfig{R"("Cmd":[")" + std::string(ImageConfig::kLongestString + 1, 'x') + R"("])",
-                                "Cmd[0] must be no longer than 131072 bytes"}));
+    testing::Values(
+        WrongConfig{R"("Env":"A=b")", "Env: expected a list, got \"A=b\"; write it in [ ]"},
+        WrongConfig{R"("Env":["A=b",1])", "Env[1]: expected a string, got 1"},
+        WrongConfig{R"("Env":["A=b","B"])", "Env[1]: expected NAME=value, got \"B\""},
+        WrongConfig{R"("Env":["=b"])", "Env[0]: expected NAME=value, got \"=b\""},
+        WrongConfig{R"("Cmd":{})", "Cmd: expected a list, got an object; write it in [ ]"},
+        WrongConfig{R"("Entrypoint":[null])", "Entrypoint[0]: expected a string, got null"},
+        WrongConfig{R"("WorkingDir":"home")", "WorkingDir: expected an absolute path, got \"home\""},
+        WrongConfig{R"("User":"a b")", "User: expected a user, uid, or one of them with :group or :gid, got \"a b\""},
+        WrongConfig{R"("User":1000)", "User: expected a string, got 1000; put it in quotes"},
+        WrongConfig{R"("StopSignal":"kill me")", "StopSignal: expected a signal such as SIGTERM, got \"kill me\""},
+        WrongConfig{R"("ExposedPorts":["80"])", "ExposedPorts: expected an object, got a list"},
+        WrongConfig{R"("ExposedPorts":{"70000/tcp":{}})",
+                    "ExposedPorts[0]: expected PORT, PORT/tcp, PORT/udp or PORT/sctp, got \"70000/tcp\""},
+        WrongConfig{R"("ExposedPorts":{"80/icmp":{}})",
+                    "ExposedPorts[0]: expected PORT, PORT/tcp, PORT/udp or PORT/sctp, got \"80/icmp\""},
+        WrongConfig{R"("Volumes":{"":{}})", "Volumes[0]: expected a directory, got \"\""},
+        WrongConfig{R"("Labels":{"a":1})", "Labels.a: expected a string, got 1; put it in quotes"},
+        WrongConfig{R"("Cmd":[")" + std::string(ImageConfig::kLongestString + 1, 'x') + R"("])",
+                    "Cmd[0]: expected a string of at most 131072 bytes, got 131073"}));
 
 std::string error_of(const std::string& json) {
   const Result<ImageConfig> config = read_image_config(json);
@@ -103,17 +103,17 @@ std::string error_of(const std::string& json) {
 TEST(ImageConfig, NeedsPlatformAndLayers) {
   const std::string rootfs = R"("rootfs":{"type":"layers","diff_ids":[")" + kOne + R"("]})";
   EXPECT_EQ(error_of(R"({"os":"linux",)" + rootfs + "}"),
-            "image config: architecture must be a string that is not empty");
+            "image config: architecture: missing; expected a string that is not empty");
   EXPECT_EQ(error_of(R"({"architecture":"arm",)" + rootfs + "}"),
-            "image config: os must be a string that is not empty");
-  EXPECT_EQ(error_of(R"({"architecture":"arm","os":"linux"})"), "image config: rootfs must be an object");
+            "image config: os: missing; expected a string that is not empty");
+  EXPECT_EQ(error_of(R"({"architecture":"arm","os":"linux"})"), "image config: rootfs: missing; expected an object");
   EXPECT_EQ(error_of(R"({"architecture":"arm","os":"linux","rootfs":{"type":"cake"}})"),
-            "image config: rootfs.type must be \"layers\", got \"cake\"");
+            "image config: rootfs.type: expected \"layers\", got \"cake\"");
   EXPECT_EQ(error_of(R"({"architecture":"arm","os":"linux","rootfs":{"type":"layers","diff_ids":[]}})"),
-            "image config: rootfs.diff_ids must be the digests of 1 to 500 layers, got 0");
+            "image config: rootfs.diff_ids: expected the digests of 1 to 500 layers, got 0");
   EXPECT_EQ(error_of(R"({"architecture":"arm","os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:../../x"]}})"),
-            "image config: rootfs.diff_ids[0] must be a sha256 digest, got \"sha256:../../x\"");
-  EXPECT_EQ(error_of("[]"), "image config: the document must be an object");
+            "image config: rootfs.diff_ids[0]: expected a sha256 digest, got \"sha256:../../x\"");
+  EXPECT_EQ(error_of("[]"), "image config: expected an object, got a list");
   EXPECT_NE(error_of("{"), "");
   EXPECT_NE(error_of("\"" + std::string(ImageConfig::kMostBytes, ' ') + "\""), "");
 }
@@ -121,7 +121,7 @@ TEST(ImageConfig, NeedsPlatformAndLayers) {
 TEST(ImageConfig, AListHasABound) {
   std::string env = R"("Env":["A=1")";
   for (std::size_t i = 0; i < ImageConfig::kMostEntries; ++i) env += R"(,"A=1")";
-  EXPECT_EQ(error_of(config_with(env + "]")), "image config: config.Env must be no longer than 4096 entries");
+  EXPECT_EQ(error_of(config_with(env + "]")), "image config: config.Env: expected at most 4096 entries, got 4097");
 }
 
 std::string manifest_with(const std::string& config_type, const std::string& layer_type, const std::string& digest) {
@@ -138,7 +138,7 @@ TEST(ImageManifest, NamesItsBlobs) {
   EXPECT_EQ(manifest->layers.at(0).digest, kTwo);
   EXPECT_EQ(manifest->layers.at(0).size, 5);
   EXPECT_EQ(read_image_manifest(manifest_with(config, layer, "sha256:../x")).error().message(),
-            "image manifest: layers[0].digest must be a sha256 digest, got \"sha256:../x\"");
+            "image manifest: layers[0].digest: expected a sha256 digest, got \"sha256:../x\"");
   EXPECT_FALSE(read_image_manifest(manifest_with(config, layer + "+encrypted", kTwo)));
   EXPECT_FALSE(read_image_manifest(manifest_with("application/vnd.cncf.helm.config.v1+json", layer, kTwo)));
   EXPECT_FALSE(read_image_manifest(R"({"manifests":[]})"));

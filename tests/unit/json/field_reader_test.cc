@@ -116,6 +116,53 @@ TEST(FieldReader, AcceptsRuleViolationsWhenRulesAreOff) {
             (std::vector<std::string>{"big: expected an integer from -2147483648 to 2147483647, got 5000000000"}));
 }
 
+TEST(FieldReader, OfAForeignDocumentTellsTheFirstErrorAndNothingOfWhatIsUnknown) {
+  const Json json = parsed_json(R"({"a":1,"b":2,"other":3,"o":{"more":4}})");
+  Findings findings(Findings::Bounds{});
+  FieldReader reader(json, "", findings);
+  std::string text;
+  reader.read_object("o", [](FieldReader&) {});
+  EXPECT_FALSE(findings.has_errors());
+  EXPECT_FALSE(reader.read_string("b", text));
+  EXPECT_FALSE(reader.read_string("a", text));
+  reader.finish();
+  EXPECT_EQ(findings.status().reasons(), Texts{"b: expected a string, got 2; put it in quotes"});
+  EXPECT_TRUE(findings.warnings().empty());
+}
+
+TEST(FieldReader, TakesNothingThatIsLongerThanTheBounds) {
+  const Json json = parsed_json(R"({"s":"12345","l":["a","b","c"],"m":{"a":"","b":"","c":""},"e":[{},{},{}],
+      "in_list":["12345"],"in_map":{"k":"12345"},"in_keys":{"12345":{}},"fits":{"1234":{},"b":{}}})");
+  const auto error_of = [&](auto read) {
+    Findings findings(Findings::Bounds{.entries = 2, .bytes = 4});
+    FieldReader reader(json, "", findings);
+    EXPECT_FALSE(read(reader));
+    return findings.status().message();
+  };
+  std::string text;
+  Texts list;
+  std::map<std::string, std::string> strings;
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_string("s", text); }),
+            "s: expected a string of at most 4 bytes, got 5");
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_list("l", list); }),
+            "l: expected at most 2 entries, got 3");
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_strings("m", strings); }),
+            "m: expected at most 2 entries, got 3");
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_keys("m", list); }),
+            "m: expected at most 2 entries, got 3");
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_each("e", [](FieldReader&) {}); }),
+            "e: expected at most 2 entries, got 3");
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_list("in_list", list); }),
+            "in_list[0]: expected a string of at most 4 bytes, got 5");
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_strings("in_map", strings); }),
+            "in_map.k: expected a string of at most 4 bytes, got 5");
+  EXPECT_EQ(error_of([&](auto& reader) { return reader.read_keys("in_keys", list); }),
+            "in_keys: expected a string of at most 4 bytes, got 5");
+  Findings findings(Findings::Bounds{.entries = 2, .bytes = 4});
+  EXPECT_TRUE(FieldReader(json, "", findings).read_keys("fits", list));
+  EXPECT_EQ(list, (Texts{"1234", "b"}));
+}
+
 TEST(Findings, KeepsTheFirstTwentyAndCountsTheRest) {
   Findings findings;
   for (int i = 0; i < 25; ++i) findings.error("f" + std::to_string(i), "bad");

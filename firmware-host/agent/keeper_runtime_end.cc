@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "firmware-host/agent/containers/pod_cgroup.h"
+#include "firmware-host/agent/keeper_runtime_evict.h"
+#include "firmware-host/agent/keeper_runtime_pod.h"
 #include "firmware-host/agent/pod_conditions.h"
 #include "firmware-host/agent/pod_settings.h"
-#include "firmware-host/agent/process_runtime_evict.h"
-#include "firmware-host/agent/process_runtime_pod.h"
 #include "firmware-host/real_clock.h"
 
 namespace berth {
@@ -27,13 +27,13 @@ constexpr Millis kKeeperSlack = 5000;    // after the grace period, before a kee
 constexpr Millis kReviveAgain = 10'000;  // after a keeper that could not be made: a disk may be back soon
 
 // All of a pod; its directory is moved away by whoever removes it.
-Remains remains_of(const ProcessRuntimeConfig& config, const Tag& tag, std::vector<std::string> tags) {
+Remains remains_of(const KeeperRuntimeConfig& config, const Tag& tag, std::vector<std::string> tags) {
   return {std::move(tags), cgroup_of_node(config.fleet, config.node) + "/" + directory_name(tag), {}, {}};
 }
 
 }  // namespace
 
-void ProcessRuntime::undo(const Tag& tag) {
+void KeeperRuntime::undo(const Tag& tag) {
   if (!is_plain(tag.uid)) {
     pods_.erase(tag);  // refused by prepare(), which created no directory
     return;
@@ -47,7 +47,7 @@ void ProcessRuntime::undo(const Tag& tag) {
   if (!trash) {
     Pod& pod = pod_of(tag);
     pod.stopping = true;  // nothing of it is reported any more
-    return try_again(pod, "cannot undo a pod now, trying again", trash.error(), &ProcessRuntime::undo);
+    return try_again(pod, "cannot undo a pod now, trying again", trash.error(), &KeeperRuntime::undo);
   }
   if (const auto found = pods_.find(tag); found != pods_.end()) {
     Pod& pod = *found->second;
@@ -62,7 +62,7 @@ void ProcessRuntime::undo(const Tag& tag) {
   remove_unattended(remains, ending_);
 }
 
-void ProcessRuntime::remove_unattended(const Remains& remains, ExitCollector& collector) {
+void KeeperRuntime::remove_unattended(const Remains& remains, ExitCollector& collector) {
   const Result<OpenProcess> sweeper = fork_sweeper(remains);
   if (!sweeper) {
     log_.write(Level::warn, "cannot delete pod directories before the next start",
@@ -72,7 +72,7 @@ void ProcessRuntime::remove_unattended(const Remains& remains, ExitCollector& co
   collector.add(*sweeper);
 }
 
-void ProcessRuntime::on_keeper_exit(const Tag& tag) {
+void KeeperRuntime::on_keeper_exit(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || !found->second->exit) return;
   Pod& pod = *found->second;
@@ -85,12 +85,12 @@ void ProcessRuntime::on_keeper_exit(const Tag& tag) {
   }
 }
 
-void ProcessRuntime::judge_exit(const Tag& tag) {
+void KeeperRuntime::judge_exit(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
   if (!state) {
     try_again(pod, "cannot read the state of a pod that ended, trying again", state.error(),
-              &ProcessRuntime::judge_exit);
+              &KeeperRuntime::judge_exit);
   } else if (*state && (*state)->finished) {
     report(tag);
   } else if (pod.exit_code == kKeeperSucceeded || pod.exit_code == kKeeperFailed) {
@@ -106,15 +106,15 @@ void ProcessRuntime::judge_exit(const Tag& tag) {
                {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
     const bool is_over = pod.evicted || (pod.may_go && restart_policy_of(pod.manifest) == RestartPolicy::never);
     if (is_over) return sweep(pod.tag);  // then write_lost()
-    later(pod, pod.revival.next(config_.backoff, pod.keeper_since, clock_.now()), &ProcessRuntime::revive);
+    later(pod, pod.revival.next(config_.backoff, pod.keeper_since, clock_.now()), &KeeperRuntime::revive);
   }
 }
 
-void ProcessRuntime::revive(const Tag& tag) {
+void KeeperRuntime::revive(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   if (Status forked = fork_held(pod); !forked.is_success()) {
     log_.write(Level::warn, "cannot restart pod", {{"uid", tag.uid}, {"error", forked.message()}});
-    later(pod, std::min(config_.backoff.longest_ms, kReviveAgain), &ProcessRuntime::revive);
+    later(pod, std::min(config_.backoff.longest_ms, kReviveAgain), &KeeperRuntime::revive);
     pod.reported.clear();
     // Its last state is that of the dead keeper: "Running", for as long as a disk is missing.
     if (handler_ != nullptr) handler_->on_status(tag, not_started_text(pod.directory, forked.message(), false), false);
@@ -123,12 +123,12 @@ void ProcessRuntime::revive(const Tag& tag) {
   if (pod.may_go) go(tag);
 }
 
-void ProcessRuntime::write_lost(const Tag& tag) {
+void KeeperRuntime::write_lost(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   const Result<std::optional<PodState>> known = read_pod_state(pod.directory);
   if (!known) {
     return try_again(pod, "cannot read the state of a pod that ended, trying again", known.error(),
-                     &ProcessRuntime::write_lost);
+                     &KeeperRuntime::write_lost);
   }
   PodState state = known->value_or(PodState{});
   state.finished = true;
@@ -144,21 +144,21 @@ void ProcessRuntime::write_lost(const Tag& tag) {
   const std::error_code error = replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
   if (error && error != std::errc::no_such_file_or_directory) {
     return try_again(pod, "cannot write the state of a pod that ended, trying again", Status::error(error.message()),
-                     &ProcessRuntime::write_lost);
+                     &KeeperRuntime::write_lost);
   }
   pod.reported = status_text(state);
   pod.reported_finished = true;
   if (handler_ != nullptr) handler_->on_status(tag, pod.reported, true);
 }
 
-void ProcessRuntime::stop(const Tag& tag, Millis grace) {
+void KeeperRuntime::stop(const Tag& tag, Millis grace) {
   Pod& pod = pod_of(tag);
   pod.stopping = true;
   pod.stop_grace_ms = grace;
   if (pod.sweeper) return;
   const Result<bool> watched = pod.exit ? true : watch_running_keeper(pod);
   if (!watched) {
-    return try_again(pod, "cannot stop a pod now, trying again", watched.error(), &ProcessRuntime::stop_again);
+    return try_again(pod, "cannot stop a pod now, trying again", watched.error(), &KeeperRuntime::stop_again);
   }
   if (!*watched) {
     sweep(tag);
@@ -166,30 +166,30 @@ void ProcessRuntime::stop(const Tag& tag, Millis grace) {
   }
   const Millis limit = std::numeric_limits<int>::max();
   send_signal(pod.exit->fd(), kStopSignal, static_cast<int>(std::clamp<Millis>(grace, 0, limit)));
-  later(pod, std::clamp<Millis>(grace, 0, limit) + kKeeperSlack, &ProcessRuntime::give_up);
+  later(pod, std::clamp<Millis>(grace, 0, limit) + kKeeperSlack, &KeeperRuntime::give_up);
 }
 
-void ProcessRuntime::stop_again(const Tag& tag) { stop(tag, pods_.at(tag)->stop_grace_ms); }
+void KeeperRuntime::stop_again(const Tag& tag) { stop(tag, pods_.at(tag)->stop_grace_ms); }
 
-void ProcessRuntime::give_up(const Tag& tag) {
+void KeeperRuntime::give_up(const Tag& tag) {
   log_.write(Level::warn, "keeper did not exit within the grace period, killing it", {{"uid", tag.uid}});
   if (const Status killed = kill_keepers(texts_of(tag)); !killed.is_success()) {
-    try_again(*pods_.at(tag), "cannot kill a keeper now, trying again", killed, &ProcessRuntime::give_up);
+    try_again(*pods_.at(tag), "cannot kill a keeper now, trying again", killed, &KeeperRuntime::give_up);
   }
 }
 
-void ProcessRuntime::try_again(Pod& pod, std::string_view what, const Status& why, Next next) {
+void KeeperRuntime::try_again(Pod& pod, std::string_view what, const Status& why, Next next) {
   log_.write(Level::warn, what, {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"error", why.message()}});
   later(pod, kRetry, next);
 }
 
-void ProcessRuntime::sweep(const Tag& tag) {
+void KeeperRuntime::sweep(const Tag& tag) {
   Pod& pod = pod_of(tag);
   timers_.cancel(pod.timer);
   Remains remains = remains_of(config_, tag, texts_of(tag));
   if (pod.stopping && is_plain(tag.uid)) {
     Result<std::string> trash = trash_.move(pod.directory);
-    if (!trash) return try_again(pod, "cannot sweep a pod now, trying again", trash.error(), &ProcessRuntime::sweep);
+    if (!trash) return try_again(pod, "cannot sweep a pod now, trying again", trash.error(), &KeeperRuntime::sweep);
     pod.removing = true;
     watched_.erase(pod.watch);
     if (!trash->empty()) remains.directories.push_back(std::move(*trash));
@@ -197,19 +197,19 @@ void ProcessRuntime::sweep(const Tag& tag) {
   if (!pod.stopping) remains.networks.push_back(pod.directory);
   const Result<OpenProcess> sweeper = fork_sweeper(remains);
   if (!sweeper) {
-    return try_again(pod, "cannot sweep a pod now, trying again", sweeper.error(), &ProcessRuntime::sweep);
+    return try_again(pod, "cannot sweep a pod now, trying again", sweeper.error(), &KeeperRuntime::sweep);
   }
   pod.sweeper = std::make_unique<FdWatch>(context_, sweeper->pidfd, [this, tag] { on_swept(tag); });
 }
 
-void ProcessRuntime::on_swept(const Tag& tag) {
+void KeeperRuntime::on_swept(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || !found->second->sweeper) return;
   Pod& pod = *found->second;
   const bool is_clean = collect_exit(pod.sweeper->fd()) == 0;
   pod.sweeper.reset();
   if (!is_clean) {
-    later(pod, kRetry, &ProcessRuntime::sweep);
+    later(pod, kRetry, &KeeperRuntime::sweep);
   } else if (!pod.stopping) {
     write_lost(tag);
   } else if (!pod.removing) {

@@ -1,22 +1,22 @@
-#include "firmware-host/agent/process_runtime_evict.h"
+#include "firmware-host/agent/keeper_runtime_evict.h"
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <system_error>
 
-#include "firmware-host/agent/process_runtime_pod.h"
+#include "firmware-host/agent/keeper_runtime_pod.h"
 
 namespace berth {
 
-void ProcessRuntime::Evictions::for_each_running(const Visit& visit) const {
+void KeeperRuntime::Evictions::for_each_running(const Visit& visit) const {
   for (const auto& [tag, pod] : runtime_.pods_) {
     if (!pod->may_go || pod->stopping || pod->evicted || pod->reported_finished) continue;
     visit(tag, pod->directory, pod->manifest);
   }
 }
 
-Status ProcessRuntime::Evictions::evict(const Tag& tag, const Eviction& eviction) {
+Status KeeperRuntime::Evictions::evict(const Tag& tag, const Eviction& eviction) {
   const auto found = runtime_.pods_.find(tag);
   if (found == runtime_.pods_.end() || !found->second->may_go) return Status::error("the pod does not run");
   Pod& pod = *found->second;
@@ -27,7 +27,7 @@ Status ProcessRuntime::Evictions::evict(const Tag& tag, const Eviction& eviction
   return resume(pod);
 }
 
-Status ProcessRuntime::Evictions::resume(Pod& pod) {
+Status KeeperRuntime::Evictions::resume(Pod& pod) {
   if (!pod.evicted) {
     const Result<std::optional<Eviction>> eviction = read_eviction(pod.directory);
     if (!eviction) return eviction.error();
@@ -42,14 +42,14 @@ Status ProcessRuntime::Evictions::resume(Pod& pod) {
   return Status::ok();
 }
 
-bool ProcessRuntime::Evictions::is_any() const {
+bool KeeperRuntime::Evictions::is_any() const {
   return std::any_of(runtime_.pods_.begin(), runtime_.pods_.end(), [](const auto& each) {
     const Pod& pod = *each.second;
     return pod.evicted && !pod.reported_finished && !pod.stopping;
   });
 }
 
-void ProcessRuntime::Evictions::remove_files_of_finished() {
+void KeeperRuntime::Evictions::remove_files_of_finished() {
   std::error_code error;
   for (std::filesystem::directory_iterator at(runtime_.config_.root, error), end; !error && at != end;
        at.increment(error)) {
@@ -62,7 +62,7 @@ void ProcessRuntime::Evictions::remove_files_of_finished() {
   }
 }
 
-void ProcessRuntime::Evictions::remove_files(const std::string& directory) {
+void KeeperRuntime::Evictions::remove_files(const std::string& directory) {
   Remains remains;
   for (const char* name : {"/containers", "/volumes", "/scratch"}) {
     Result<std::string> trash = runtime_.trash_.move(directory + name);

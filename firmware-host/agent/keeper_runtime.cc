@@ -1,4 +1,4 @@
-#include "firmware-host/agent/process_runtime_pod.h"
+#include "firmware-host/agent/keeper_runtime_pod.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -18,9 +18,9 @@
 #include "firmware-host/agent/bound_volumes.h"
 #include "firmware-host/agent/containers/pod_cgroup.h"
 #include "firmware-host/agent/containers/sandbox_plan.h"
+#include "firmware-host/agent/keeper_runtime_evict.h"
 #include "firmware-host/agent/pod_order.h"
 #include "firmware-host/agent/pod_settings.h"
-#include "firmware-host/agent/process_runtime_evict.h"
 #include "firmware-host/agent/volumes/node_path.h"
 
 namespace berth {
@@ -86,8 +86,8 @@ std::map<std::string, ContainerReport> reports_of_runs_that_ended(PodState& befo
 
 }  // namespace
 
-ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock,
-                               Timers& timers, Log& log)
+KeeperRuntime::KeeperRuntime(KeeperRuntimeConfig config, asio::io_context& context, const Clock& clock, Timers& timers,
+                             Log& log)
     : config_(std::move(config)),
       demands_{config_.node, config_.mount_points},
       planner_({config_.fleet, config_.node, config_.root}, config_.backoff, config_.logs, demands_),
@@ -99,13 +99,13 @@ ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& co
       log_(log),
       ending_(context) {}
 
-ProcessRuntime::~ProcessRuntime() {
+KeeperRuntime::~KeeperRuntime() {
   for (auto& [tag, pod] : pods_) timers_.cancel(pod->timer);
   timers_.cancel(spare_timer_);
   timers_.cancel(stragglers_timer_);
 }
 
-Status ProcessRuntime::open() {
+Status KeeperRuntime::open() {
   if (!config_.root.starts_with('/'))
     return Status::error("runtime directory '" + config_.root + "': must be absolute");
   const Result<std::vector<std::string>> leftovers = trash_.open();
@@ -118,7 +118,7 @@ Status ProcessRuntime::open() {
   return Status::ok();
 }
 
-std::vector<std::string> ProcessRuntime::texts_of(const Tag& tag) const {
+std::vector<std::string> KeeperRuntime::texts_of(const Tag& tag) const {
   std::vector<std::string> texts = {tag_text(config_.fleet, config_.node, tag)};
   if (const auto others = other_texts_.find(tag); others != other_texts_.end()) {
     texts.insert(texts.end(), others->second.begin(), others->second.end());
@@ -126,7 +126,7 @@ std::vector<std::string> ProcessRuntime::texts_of(const Tag& tag) const {
   return texts;
 }
 
-ProcessRuntime::Pod& ProcessRuntime::pod_of(const Tag& tag) {
+KeeperRuntime::Pod& KeeperRuntime::pod_of(const Tag& tag) {
   std::unique_ptr<Pod>& pod = pods_[tag];
   if (!pod) {
     pod = std::make_unique<Pod>();
@@ -136,7 +136,7 @@ ProcessRuntime::Pod& ProcessRuntime::pod_of(const Tag& tag) {
   return *pod;
 }
 
-void ProcessRuntime::later(Pod& pod, Millis delay, Next next) {
+void KeeperRuntime::later(Pod& pod, Millis delay, Next next) {
   timers_.cancel(pod.timer);
   pod.timer = timers_.at(clock_.now() + delay, [this, tag = pod.tag, next] {
     const auto found = pods_.find(tag);
@@ -146,7 +146,7 @@ void ProcessRuntime::later(Pod& pod, Millis delay, Next next) {
   });
 }
 
-Result<std::vector<Tag>> ProcessRuntime::list() {
+Result<std::vector<Tag>> KeeperRuntime::list() {
   std::set<Tag> tags;
   std::error_code error;
   for (std::filesystem::directory_iterator at(config_.root, error), end; !error && at != end; at.increment(error)) {
@@ -174,7 +174,7 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
 }
 
 // Nobody can have released them: an agent waits for the tag first (go()).
-void ProcessRuntime::kill_stragglers() {
+void KeeperRuntime::kill_stragglers() {
   stragglers_timer_ = 0;
   std::vector<std::string> texts;
   const Result<std::vector<Tagged>> found =
@@ -188,7 +188,7 @@ void ProcessRuntime::kill_stragglers() {
   stragglers_timer_ = timers_.at(clock_.now() + kRetry, [this] { kill_stragglers(); });
 }
 
-Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& fleet, const std::string& node) {
+Result<std::vector<std::string>> KeeperRuntime::list_others(const std::string& fleet, const std::string& node) {
   const std::string prefix = fleet + "/" + node + "/";
   const Owners owners = owners_of(config_.root);
   std::vector<std::string> others;
@@ -202,7 +202,7 @@ Result<std::vector<std::string>> ProcessRuntime::list_others(const std::string& 
   return others;
 }
 
-void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
+void KeeperRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
   Result<Workload> workload = planner_.plan(tag, pod, volumes, true);
   if (const Status gate = evictions_->admit(pod); workload && !gate.is_success()) workload = gate;
@@ -214,7 +214,7 @@ void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::
     // Its images come when it is to be started.
     if (!workload->sandbox) {
       entry.planned = std::move(*workload);
-      later(entry, 0, &ProcessRuntime::fork_ahead);
+      later(entry, 0, &KeeperRuntime::fork_ahead);
     }
   } else {
     undo(tag);
@@ -224,7 +224,7 @@ void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::
 
 // While the gateway commits phase bind the device has nothing to do, and making a keeper costs more than all else that
 // a start needs. What goes wrong is told by start(), which tries it again.
-void ProcessRuntime::fork_ahead(const Tag& tag) {
+void KeeperRuntime::fork_ahead(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   if (pod.stopping || !pod.never_had_keeper(inherited_)) return;
   pod.had_no_keeper = true;
@@ -233,7 +233,7 @@ void ProcessRuntime::fork_ahead(const Tag& tag) {
 
 // Not while pods are being started: it would be in their way. Without a spare process the next one is just forked
 // later.
-void ProcessRuntime::fork_spare_later() {
+void KeeperRuntime::fork_spare_later() {
   timers_.cancel(spare_timer_);
   spare_timer_ = timers_.at(clock_.now() + config_.spare_after_ms, [this] {
     spare_timer_ = 0;
@@ -242,7 +242,7 @@ void ProcessRuntime::fork_spare_later() {
   });
 }
 
-Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
+Status KeeperRuntime::check(const std::string& pod, const std::vector<BoundVolume>& volumes) {
   // Whatever the tag is: only the environment depends on it.
   const Result<Workload> workload = planner_.plan({"unplaced", {}}, pod, volumes, true);
   if (!workload) return workload.error();
@@ -251,8 +251,8 @@ Status ProcessRuntime::check(const std::string& pod, const std::vector<BoundVolu
   return find_existing(*workload, config_.node);
 }
 
-Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod,
-                                          const std::vector<BoundVolume>& volumes) {
+Result<std::string> KeeperRuntime::start(const Tag& tag, const std::string& pod,
+                                         const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
   if (entry.stopping) return Status::error("the workload is being stopped");
   timers_.cancel(entry.timer);
@@ -268,34 +268,34 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   if (entry.exit) return to_text(entry.keeper);
   Result<std::string> started = take_over_or_fork(entry);
   if (started || started.error().code() != Code::pending) return started;
-  try_again(entry, kStartDelayed, started.error(), &ProcessRuntime::start_again);
+  try_again(entry, kStartDelayed, started.error(), &KeeperRuntime::start_again);
   return std::string();
 }
 
-void ProcessRuntime::set_objects(const PodObjects* objects) {
+void KeeperRuntime::set_objects(const PodObjects* objects) {
   if (planner_.objects() != nullptr) planner_.objects()->set_source(objects);
 }
 
-void ProcessRuntime::objects_changed(const Tag& tag) {
+void KeeperRuntime::objects_changed(const Tag& tag) {
   if (planner_.objects() != nullptr) planner_.objects()->changed(tag, planner_.text_of(tag));
 }
 
 // An error that is pending: whether the workload is alive cannot be told now, or it cannot be started now.
-Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
+Result<std::string> KeeperRuntime::take_over_or_fork(Pod& pod) {
   pod.had_no_keeper = pod.never_had_keeper(inherited_);
   const Result<bool> watched = pod.had_no_keeper ? false : watch_running_keeper(pod);
   if (!watched) return Status::pending(watched.error().message());
   if (*watched) {
     if (Status resumed = evictions_->resume(pod); !resumed.is_success()) return Status::pending(resumed.message());
     watch_directory(pod);
-    later(pod, 0, &ProcessRuntime::report);
+    later(pod, 0, &KeeperRuntime::report);
     return to_text(pod.keeper);
   }
   const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
   if (!state) return Status::pending(state.error().message());
   const std::string handle = *state ? (*state)->handle : std::string();
   if (*state && (*state)->finished) {
-    later(pod, 0, &ProcessRuntime::report);
+    later(pod, 0, &KeeperRuntime::report);
     return handle;
   }
   if (!pod.had_no_keeper) {
@@ -310,7 +310,7 @@ Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
   return to_text(pod.keeper);
 }
 
-void ProcessRuntime::start_again(const Tag& tag) {
+void KeeperRuntime::start_again(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   const Result<std::string> started = take_over_or_fork(pod);
   if (started) {
@@ -318,13 +318,13 @@ void ProcessRuntime::start_again(const Tag& tag) {
     return;
   }
   const bool is_over = started.error().code() != Code::pending;
-  if (!is_over) try_again(pod, kStartDelayed, started.error(), &ProcessRuntime::start_again);
+  if (!is_over) try_again(pod, kStartDelayed, started.error(), &KeeperRuntime::start_again);
   pod.reported.clear();
   if (handler_ == nullptr) return;
   handler_->on_status(tag, not_started_text(pod.directory, started.error().message(), is_over), is_over);
 }
 
-Status ProcessRuntime::fork_held(Pod& pod) {
+Status KeeperRuntime::fork_held(Pod& pod) {
   std::optional<Workload> workload = std::exchange(pod.planned, std::nullopt);
   if (!workload) {
     Result<Workload> planned = planner_.plan_run(pod.tag, pod.manifest, pod.volumes);
@@ -361,13 +361,13 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   return Status::ok();
 }
 
-void ProcessRuntime::watch_keeper(Pod& pod, const OpenProcess& keeper) {
+void KeeperRuntime::watch_keeper(Pod& pod, const OpenProcess& keeper) {
   pod.keeper = keeper.process;
   pod.keeper_since = clock_.now();
   pod.exit = std::make_unique<FdWatch>(context_, keeper.pidfd, [this, tag = pod.tag] { on_keeper_exit(tag); });
 }
 
-Result<bool> ProcessRuntime::watch_running_keeper(Pod& pod) {
+Result<bool> KeeperRuntime::watch_running_keeper(Pod& pod) {
   for (const std::string& text : texts_of(pod.tag)) {
     const Result<std::optional<OpenProcess>> keeper = open_keeper(text);
     if (!keeper) return keeper.error();
@@ -378,13 +378,13 @@ Result<bool> ProcessRuntime::watch_running_keeper(Pod& pod) {
   return false;
 }
 
-void ProcessRuntime::watch_directory(Pod& pod) {
+void KeeperRuntime::watch_directory(Pod& pod) {
   if (pod.watch >= 0) watched_.erase(pod.watch);
   pod.watch = inotify_add_watch(inotify_->fd(), pod.directory.c_str(), IN_MOVED_TO | IN_ONLYDIR);
   if (pod.watch >= 0) watched_[pod.watch] = pod.tag;
 }
 
-void ProcessRuntime::read_changes() {
+void KeeperRuntime::read_changes() {
   std::set<Tag> changed;
   alignas(inotify_event) std::array<char, 16384> events;
   const ssize_t length = read(inotify_->fd(), events.data(), events.size());
@@ -406,13 +406,13 @@ void ProcessRuntime::read_changes() {
   for (const Tag& tag : changed) report(tag);
 }
 
-void ProcessRuntime::report(const Tag& tag) {
+void KeeperRuntime::report(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || found->second->stopping) return;
   Pod& pod = *found->second;
   const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
   // A pod that waits for another deadline is reported after it.
-  if (!state && pod.timer == 0) later(pod, kRetry, &ProcessRuntime::report);
+  if (!state && pod.timer == 0) later(pod, kRetry, &KeeperRuntime::report);
   if (!state || !*state) return;
   std::string text = status_text(**state);
   if (text == pod.reported && (*state)->finished == pod.reported_finished) return;
@@ -422,7 +422,7 @@ void ProcessRuntime::report(const Tag& tag) {
   if (handler_ != nullptr) handler_->on_status(tag, text, (*state)->finished);
 }
 
-void ProcessRuntime::go(const Tag& tag) {
+void KeeperRuntime::go(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || found->second->stopping) return;
   Pod& pod = *found->second;

@@ -1,4 +1,4 @@
-// ProcessRuntime::Evictions: pods that the device ends by itself (eviction_record.h), and those that it does not take.
+// KeeperRuntime::Evictions: pods that the device ends by itself (eviction_record.h), and those that it does not take.
 #pragma once
 
 #include <functional>
@@ -7,16 +7,16 @@
 
 #include "firmware-host/agent/eviction_record.h"
 #include "firmware-host/agent/exit_collector.h"
-#include "firmware-host/agent/process_runtime.h"
+#include "firmware-host/agent/keeper_runtime.h"
 
 namespace berth {
 
-class ProcessRuntime::Evictions {
+class KeeperRuntime::Evictions {
  public:
   using Visit = std::function<void(const Tag& tag, const std::string& directory, const std::string& manifest)>;
   using Gate = std::function<Status(const std::string& pod)>;
 
-  Evictions(ProcessRuntime& runtime, asio::io_context& context) : runtime_(runtime), sweepers_(context) {}
+  Evictions(KeeperRuntime& runtime, asio::io_context& context) : runtime_(runtime), sweepers_(context) {}
 
   // Pods that run, or wait to be run again, and are not evicted.
   void for_each_running(const Visit& visit) const;
@@ -38,7 +38,7 @@ class ProcessRuntime::Evictions {
   void remove_files(const std::string& directory);
 
  private:
-  ProcessRuntime& runtime_;
+  KeeperRuntime& runtime_;
   Gate gate_;  // none: all are taken
   ExitCollector sweepers_;
 };

@@ -1,5 +1,6 @@
-// ProcessRuntime: runs pods as plain processes of the machine, without images, namespaces or limits (workload.h
-// describes the consequences for a manifest). Each pod has a keeper (keeper.h) that outlives the agent.
+// KeeperRuntime: core's Runtime by keepers. Each pod has one (keeper.h), which outlives the agent and runs its
+// containers as the pod's plan says (pod_planner.h): as plain processes, as processes in a sandbox, or by an OCI
+// runtime.
 //
 //   <root>/<uid>@<epoch>/       the pod's directory
 //     state.json                written by the keeper (pod_state.h); watched here by inotify
@@ -44,7 +45,7 @@ class io_context;
 
 namespace berth {
 
-struct ProcessRuntimeConfig {
+struct KeeperRuntimeConfig {
   std::string fleet;  // fleet and node are part of every tag; several agents may share a machine
   std::string node;
   std::string root;                       // absolute; created if missing
@@ -55,11 +56,11 @@ struct ProcessRuntimeConfig {
   Millis spare_after_ms = 10;         // after a start, until a process is forked ahead of the next one
 };
 
-class ProcessRuntime final : public Runtime {
+class KeeperRuntime final : public Runtime {
  public:
   // All references must outlive the runtime. Destroying the runtime does not stop workloads.
-  ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock, Timers& timers, Log& log);
-  ~ProcessRuntime() override;
+  KeeperRuntime(KeeperRuntimeConfig config, asio::io_context& context, const Clock& clock, Timers& timers, Log& log);
+  ~KeeperRuntime() override;
 
   // Creates the root directory and starts to watch. Call once, before anything else.
   Status open();
@@ -80,13 +81,13 @@ class ProcessRuntime final : public Runtime {
   void set_objects(const PodObjects* objects) override;
   void objects_changed(const Tag& tag) override;
 
-  // Pods that are ended by the device itself (process_runtime_evict.h).
+  // Pods that are ended by the device itself (keeper_runtime_evict.h).
   class Evictions;
   Evictions& evictions() { return *evictions_; }
 
  private:
   struct Pod;
-  using Next = void (ProcessRuntime::*)(const Tag&);
+  using Next = void (KeeperRuntime::*)(const Tag&);
 
   // The pod's tag as this node writes it, and then those that its processes have from before the node was renamed.
   std::vector<std::string> texts_of(const Tag& tag) const;
@@ -119,7 +120,7 @@ class ProcessRuntime final : public Runtime {
   // Sweeps and deletes in the background, by a child that is given to the collector.
   void remove_unattended(const Remains& remains, ExitCollector& collector);
 
-  ProcessRuntimeConfig config_;
+  KeeperRuntimeConfig config_;
   VolumeDemands demands_;
   PodPlanner planner_;
   std::unique_ptr<Evictions> evictions_;

@@ -1,4 +1,4 @@
-// What ProcessRuntime keeps of a pod. Private to process_runtime*.cc.
+// What KeeperRuntime keeps of a pod. Private to keeper_runtime*.cc.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "firmware-host/agent/keeper_runtime.h"
 #include "firmware-host/agent/pod_directory.h"
-#include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/fd_watch.h"
 
 namespace berth {
 
-struct ProcessRuntime::Pod {
+struct KeeperRuntime::Pod {
   Tag tag;
   std::string directory;
   std::string manifest;
