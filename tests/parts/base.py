@@ -198,7 +198,7 @@ def recorded_cases():
 def unit_programs(part, paths, before=(), env=None):
     """Unit test programs, each for all its tests, where the start of a program costs more than most tests: under an emulator
     (`before`), or sanitized. The long ones come first and in shares, or one processor would wait for the other."""
-    shares = {"unit_fastpath": 3, "unit_gateway": 2, "unit_storage_sqlite": 2}
+    shares = {"unit_fastpath": 3, "unit_gateway": 2, "unit_host_containers": 4, "unit_storage_sqlite": 2}
     programs = sorted((path for path in paths if path.is_file() and os.access(path, os.X_OK)),
                       key=lambda path: (path.name not in shares, path.name))
     jobs = [(path, share, shares.get(path.name, 1)) for path in programs for share in range(shares.get(path.name, 1))]

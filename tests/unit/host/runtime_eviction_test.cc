@@ -115,15 +115,20 @@ class FullDiskEvictionTest : public RuntimeEvictionTest {
     std::error_code error;
     return fs::space(root_ + "/pods", error).available == 0 && !error;
   }
+  // Once the pod is reported as running, for which the disk must have space.
+  void fill() {
+    wait_running();
+    std::ofstream(directory(tag_) + "/scratch/fill") << "now";
+    run_while([&] { return !is_full(); });
+  }
 
  private:
   bool is_mounted_ = false;
 };
 
 TEST_F(FullDiskEvictionTest, APodIsEvictedThoughTheDiskHasNoSpaceForTheRecord) {
-  run(tag_, pod("trap '' PIPE; cat /dev/zero > much; exec sleep 1000", "Always"));
-  wait_running();
-  run_while([&] { return !is_full(); });
+  run(tag_, pod("until [ -e fill ]; do sleep 0.01; done; cat /dev/zero > much; exec sleep 1000", "Always"));
+  fill();
   evict();
   const Event end = wait_finished();
   EXPECT_EQ(end.pod_status.string_at("phase"), "Failed");
@@ -144,9 +149,9 @@ TEST_F(FullDiskEvictionTest, AnEvictedPodThatFillsTheDiskAsItEndsDoesNotHoldUpIt
 }
 
 TEST_F(FullDiskEvictionTest, OfAnEvictedPodWhoseKeeperDiedFilesGoBeforeItsEndIsWritten) {
-  run(tag_, pod("trap '' TERM; cat /dev/zero > much; while :; do sleep 0.1; done", "Always"));
-  wait_running();
-  run_while([&] { return !is_full(); });
+  run(tag_, pod("trap '' TERM; until [ -e fill ]; do sleep 0.01; done; cat /dev/zero > much; while :; do sleep 0.1; done",
+                "Always"));
+  fill();
   ASSERT_TRUE(runtime_->evictions().evict(tag_, {kWhy, 600'000}).is_success());
   kill(keeper(), SIGKILL);
   EXPECT_EQ(wait_finished().pod_status.string_at("reason"), "Evicted");
