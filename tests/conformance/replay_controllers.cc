@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/api/timestamp.h"
+#include "core/controllers/deployment_controller.h"
 #include "core/controllers/garbage_collector.h"
 #include "core/controllers/manager.h"
 #include "core/controllers/replica_set_controller.h"
@@ -21,6 +22,7 @@ namespace {
 
 // Null if Berth has no controller of this name.
 std::unique_ptr<Controller> make_controller(const std::string& name) {
+  if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
   return nullptr;
