@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/api/workload_meta.h"
@@ -20,6 +21,8 @@ struct ControlledPod : ControlledObject {
 
   Text node_name;  // spec.nodeName; empty: not bound
   PodPhase phase = PodPhase::pending;
+  std::string reason;                 // status.reason
+  Shared<Conditions> conditions;      // status.conditions
   bool ready = false;                 // condition Ready is True
   OptionalTime ready_since;           // lastTransitionTime of the condition Ready; none without one
   std::int32_t restarts = 0;          // the highest restartCount of its containers

@@ -40,11 +40,15 @@ void apply_operation(WorldStore& store, const Json& operation) {
   }
 }
 
-RunningWorld::RunningWorld(const Json& input, std::vector<std::unique_ptr<Controller>> controllers)
+RunningWorld::RunningWorld(const Json& input, const MakeControllers& make_controllers)
     : input_(input),
       start_(parse_timestamp(text(at(input, "start"))).value_or(0)),
       world_(start_),
-      manager_(world_, std::move(controllers)) {}
+      manager_(world_, make_controllers(world_)) {
+  for (const std::string& name : strings(at(input, "controllers"))) {
+    if (name == "podgc") pod_gc_.emplace(number(at(input, "terminatedPodThreshold")));
+  }
+}
 
 void RunningWorld::run(const Json& operation) {
   const std::string op = text(at(operation, "op"));
@@ -76,6 +80,7 @@ void RunningWorld::tick() {
   world_.store().set_now(world_.now() + 1000);
   manager_.wake();
   run_kubelet();
+  if (pod_gc_ && (world_.now() - start_) % PodGc::kPeriod == 0) pod_gc_->run(world_);
   settle();
 }
 
