@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/controllers/deployment_controller.h"
+#include "core/controllers/disruption_controller.h"
 #include "core/controllers/replica_set_controller.h"
 #include "tests/conformance/compare_worlds.h"
 #include "tests/conformance/running_world.h"
@@ -19,6 +20,7 @@ namespace {
 
 // Null if Berth has no controller of this name.
 std::unique_ptr<Controller> make_controller(const std::string& name) {
+  if (name == "disruption") return std::make_unique<DisruptionController>();
   if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
@@ -33,6 +35,7 @@ RunningWorld::MakeControllers make_controllers(const Json& input) {
     std::vector<std::unique_ptr<Controller>> controllers;
     for (const std::string& name : strings(at(input, "controllers"))) {
       if (name != "podgc") controllers.push_back(make_controller(name));
+      if (name == "disruption") controllers.push_back(std::make_unique<StaleDisruptionController>());
     }
     return controllers;
   };
@@ -50,7 +53,8 @@ class Recorded {
     const std::string op = text(at(operation, "op"));
     const std::int64_t t = number(at(record, "t"));
     store_.set_now(start_ + t * 1000);
-    if (op != "advance" && op != "podLimit") apply_operation(store_, operation);
+    const bool is_of_world = op == "advance" || op == "podLimit" || op == "setScale" || op == "evict";
+    if (!is_of_world) apply_operation(store_, operation);
     std::multiset<std::string> actions;
     for (const Json& action : list(at(record, "actions"))) {
       store_.set_now(start_ + (at(action, "t").is_null() ? t : number(at(action, "t"))) * 1000);
@@ -114,6 +118,7 @@ Verdict replay_controllers(const Json& test_case) {
     replay.run(operations[i]);
     const std::multiset<std::string> wanted = recorded.apply(operations[i], records[i]);
     std::string difference = compare_actions(replay.world().take_actions(), wanted);
+    if (difference.empty()) difference = compare_answers(replay.answer(), at(records[i], "result"));
     if (difference.empty()) difference = compare_worlds(replay.world().store(), recorded.store());
     if (!difference.empty()) {
       // What follows depends on it.

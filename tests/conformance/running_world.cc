@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/api/timestamp.h"
+#include "core/controllers/eviction.h"
 #include "core/controllers/garbage_collector.h"
 #include "tests/conformance/verdict.h"
 #include "tests/conformance/world_pods.h"
@@ -40,6 +41,16 @@ void apply_operation(WorldStore& store, const Json& operation) {
   }
 }
 
+namespace {
+
+Json to_json(const EvictionAnswer& answer) {
+  Json json = Json::object();
+  json.set("code", answer.code).set("message", answer.message).set("causes", berth::to_json(answer.causes));
+  return json;
+}
+
+}  // namespace
+
 RunningWorld::RunningWorld(const Json& input, const MakeControllers& make_controllers)
     : input_(input),
       start_(parse_timestamp(text(at(input, "start"))).value_or(0)),
@@ -52,6 +63,7 @@ RunningWorld::RunningWorld(const Json& input, const MakeControllers& make_contro
 
 void RunningWorld::run(const Json& operation) {
   const std::string op = text(at(operation, "op"));
+  answer_ = Json();
   if (op == "advance") {
     for (std::int64_t i = 0; i < number(at(operation, "seconds")); ++i) tick();
     return;
@@ -59,6 +71,10 @@ void RunningWorld::run(const Json& operation) {
   if (op == "podLimit") {
     const Json& max = at(operation, "max");
     world_.limit_pods(max.is_null() ? std::nullopt : std::optional(number(max)));
+  } else if (op == "setScale") {
+    world_.set_scale(text(at(operation, "name")), static_cast<std::int32_t>(number(at(operation, "replicas"))));
+  } else if (op == "evict") {
+    answer_ = to_json(evict(world_, {"default", text(at(operation, "name"))}));
   } else {
     apply_operation(world_.store(), operation);
   }

@@ -29,6 +29,8 @@ class RunningWorld {
   Millis start() const { return start_; }
   // One of the operations of a case.
   void run(const Json& operation);
+  // What the last operation answered; null unless it was an eviction.
+  const Json& answer() const { return answer_; }
 
  private:
   void deliver();
@@ -42,6 +44,7 @@ class RunningWorld {
   World world_;
   ControllerManager manager_;
   std::optional<PodGc> pod_gc_;
+  Json answer_;
 };
 
 }  // namespace berth

@@ -10,6 +10,7 @@
 
 #include "core/api/decode.h"
 #include "core/api/deployment.h"
+#include "core/api/disruption_budget.h"
 #include "core/api/node.h"
 #include "core/api/replica_set.h"
 #include "core/controllers/controlled_node.h"
@@ -109,6 +110,7 @@ ObjectPtr typed_object(std::string_view kind, const Json& object) {
   if (kind == "ReplicationController") {
     return checked(kind, decode_replication_controller(object, nullptr, Rules::off));
   }
+  if (kind == "PodDisruptionBudget") return checked(kind, decode_disruption_budget(object, nullptr, Rules::off));
   if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
   return checked(kind, decode_metadata(kind, object));
 }
