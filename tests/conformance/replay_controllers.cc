@@ -1,0 +1,136 @@
+// Replays a case of the workload controllers: operations on a small world of objects, the product's controllers until
+// nothing is left to do, and beside them a second world that becomes what was recorded.
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/controllers/deployment_controller.h"
+#include "core/controllers/disruption_controller.h"
+#include "core/controllers/replica_set_controller.h"
+#include "tests/conformance/compare_worlds.h"
+#include "tests/conformance/running_world.h"
+#include "tests/conformance/verdict.h"
+#include "tests/conformance/world_pods.h"
+
+namespace berth {
+namespace {
+
+// Null if Berth has no controller of this name.
+std::unique_ptr<Controller> make_controller(const std::string& name) {
+  if (name == "disruption") return std::make_unique<DisruptionController>();
+  if (name == "deployment") return std::make_unique<DeploymentController>();
+  if (name == "replicaset") return std::make_unique<ReplicaSetController>();
+  if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
+  return nullptr;
+}
+
+// PodGC runs in RunningWorld, by the clock.
+bool is_known(const std::string& name) { return name == "podgc" || make_controller(name) != nullptr; }
+
+RunningWorld::MakeControllers make_controllers(const Json& input) {
+  return [&input](World&) {
+    std::vector<std::unique_ptr<Controller>> controllers;
+    for (const std::string& name : strings(at(input, "controllers"))) {
+      if (name != "podgc") controllers.push_back(make_controller(name));
+      if (name == "disruption") controllers.push_back(std::make_unique<StaleDisruptionController>());
+    }
+    return controllers;
+  };
+}
+
+// The world as it was recorded.
+class Recorded {
+ public:
+  Recorded(const Json& input, Millis start) : input_(input), start_(start), store_(start) {}
+
+  const WorldStore& store() const { return store_; }
+
+  // Applies an operation and what was recorded with it; the actions in the form of World::take_actions().
+  std::multiset<std::string> apply(const Json& operation, const Json& record) {
+    const std::string op = text(at(operation, "op"));
+    const std::int64_t t = number(at(record, "t"));
+    store_.set_now(start_ + t * 1000);
+    const bool is_of_world = op == "advance" || op == "podLimit" || op == "setScale" || op == "evict";
+    if (!is_of_world) apply_operation(store_, operation);
+    std::multiset<std::string> actions;
+    for (const Json& action : list(at(record, "actions"))) {
+      store_.set_now(start_ + (at(action, "t").is_null() ? t : number(at(action, "t"))) * 1000);
+      apply_action(action, actions);
+    }
+    if (op == "advance") store_.set_now(start_ + (t + number(at(operation, "seconds"))) * 1000);
+    for (const Json& event : list(at(record, "events"))) {
+      actions.insert(name_event(text(at(event, "kind")), text(at(event, "name")), text(at(event, "type")),
+                                text(at(event, "reason")), text(at(event, "message"))));
+    }
+    store_.take_changes();
+    return actions;
+  }
+
+ private:
+  void apply_action(const Json& action, std::multiset<std::string>& actions) {
+    const std::string what = text(at(action, "do"));
+    const std::string kind = text(at(action, "kind"));
+    const std::string named = text(at(action, "namespace"));
+    const ObjectKey key{named.empty() ? "default" : named, text(at(action, "name"))};
+    if (what == "ready") make_ready(store_, key, text(at(at(input_, "kubelet"), "node")));
+    if (what == "gone") make_gone(store_, key);
+    if (what == "update" || what == "updateStatus") store_.patch_recorded(kind, key, at(action, "merge"));
+    if (what != "create" && what != "delete" && what != "createRefused") return;
+    actions.insert(name_action(what, kind, key.name));
+    if (what == "delete") store_.remove(kind, key, delete_options(action, "propagationPolicy", "gracePeriodSeconds"));
+    if (what == "create") {
+      const std::string like = text(at(action, "like"));
+      if (like.empty()) created_[kind + " " + key.name] = at(action, "obj");
+      Json object = created_[kind + " " + (like.empty() ? key.name : like)];
+      object.find("metadata")->set("name", key.name).set("namespace", key.name_space);
+      store_.create(kind, std::move(object));
+    }
+  }
+
+  const Json& input_;
+  Millis start_;
+  WorldStore store_;
+  std::map<std::string, Json> created_;  // by kind and name, without the name
+};
+
+}  // namespace
+
+Verdict replay_controllers(const Json& test_case) {
+  Verdict verdict;
+  const Json& input = at(test_case, "input");
+  const Json::Array& operations = list(at(input, "ops"));
+  const Json::Array& records = list(at(test_case, "expect"));
+  if (!at(input, "schedule").is_null()) {
+    verdict.left_out["schedules of CronJobs"] = 1;
+    return verdict;
+  }
+  for (const std::string& name : strings(at(input, "controllers"))) {
+    if (is_known(name)) continue;
+    verdict.left_out[name + " controller"] = static_cast<int>(operations.size());
+    return verdict;
+  }
+  RunningWorld replay(input, make_controllers(input));
+  Recorded recorded(input, replay.start());
+  for (std::size_t i = 0; i < operations.size() && i < records.size(); ++i) {
+    replay.run(operations[i]);
+    const std::multiset<std::string> wanted = recorded.apply(operations[i], records[i]);
+    std::string difference = compare_actions(replay.world().take_actions(), wanted);
+    if (difference.empty()) difference = compare_answers(replay.answer(), at(records[i], "result"));
+    if (difference.empty()) difference = compare_worlds(replay.world().store(), recorded.store());
+    if (!difference.empty()) {
+      // What follows depends on it.
+      verdict.differences.push_back("operation " + std::to_string(i) + " (" + text(at(operations[i], "op")) +
+                                    "): " + difference);
+      return verdict;
+    }
+    ++verdict.same;
+  }
+  const std::string difference = compare_with_final(replay.world().store(), at(test_case, "final"));
+  if (!difference.empty()) verdict.differences.push_back("final: " + difference);
+  return verdict;
+}
+
+}  // namespace berth
