@@ -71,7 +71,7 @@ Status read_range(std::string_view text, const CronBounds& bounds, CronRange& ra
 
 Status read_element(std::string_view text, const CronBounds& bounds, CronRange& range) {
   const std::vector<std::string_view> parts = split(text, '/');
-  const Status read = read_range(parts[0], bounds, range);
+  Status read = read_range(parts[0], bounds, range);
   if (!read.is_success()) return read;
   if (parts.size() > 2) return fault("too many slashes", text);
   if (parts.size() == 2) {
