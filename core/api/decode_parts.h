@@ -22,6 +22,7 @@
 namespace berth {
 
 struct DiskSource;
+struct IntOrPercent;
 struct Pod;
 struct PreferredNodeTerm;
 struct TopologySpreadConstraint;
@@ -48,6 +49,13 @@ inline constexpr std::array kTaintEffects{
 
 // apiVersion and kind, checked if present, and metadata.
 void read_head(FieldReader& reader, Kind kind, ObjectMeta& out);
+
+// metadata. `namespaced`: whether objects of the kind have a namespace; "default" when it is absent.
+void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out);
+
+// "2" as a number, or "50%" as text (policy validation: not negative). More than 100% is for the
+// caller to judge.
+void read_int_or_percent(FieldReader& reader, std::string_view key, std::optional<IntOrPercent>& out);
 
 // A map of labels, with keys and values validated.
 void read_labels(FieldReader& reader, std::string_view key, Labels& out);

@@ -6,9 +6,8 @@
 #include "core/api/service.h"
 
 namespace berth {
-namespace {
+namespace decode {
 
-// "2" as a number, or "50%" as text (policy validation: not negative, at most 100%).
 void read_int_or_percent(FieldReader& reader, std::string_view key, std::optional<IntOrPercent>& out) {
   constexpr std::string_view kForm = "an integer of at least 0, or a percentage such as \"50%\"";
   const Json* value = reader.take(key);
@@ -24,7 +23,6 @@ void read_int_or_percent(FieldReader& reader, std::string_view key, std::optiona
     const char* end = text.data() + text.size() - 1;
     const auto [at, error] = std::from_chars(text.data(), end, share.value);
     if (error == std::errc{} && at == end && share.value >= 0) {
-      if (share.value > 100) reader.rule(key, "must be at most 100%, got " + show_found(*value));
       out = share;
       return;
     }
@@ -32,11 +30,21 @@ void read_int_or_percent(FieldReader& reader, std::string_view key, std::optiona
   reader.error(key, "expected " + std::string(kForm) + ", got " + show_found(*value));
 }
 
+}  // namespace decode
+
+namespace {
+
+void read_budget_number(FieldReader& spec, std::string_view key, std::optional<IntOrPercent>& out) {
+  decode::read_int_or_percent(spec, key, out);
+  if (out && out->percent && out->value > 100)
+    spec.rule(key, "must be at most 100%, got " + show_found(*spec.take(key)));
+}
+
 void read_budget_spec(FieldReader& spec, PodDisruptionBudget& budget) {
   spec.read_object("selector",
                    [&](FieldReader& selector) { decode::read_label_selector(selector, budget.selector.emplace()); });
-  read_int_or_percent(spec, "minAvailable", budget.min_available);
-  read_int_or_percent(spec, "maxUnavailable", budget.max_unavailable);
+  read_budget_number(spec, "minAvailable", budget.min_available);
+  read_budget_number(spec, "maxUnavailable", budget.max_unavailable);
   if (budget.min_available && budget.max_unavailable) {
     spec.rule("maxUnavailable", "cannot be combined with minAvailable; keep one of them");
   }

@@ -36,32 +36,6 @@ void read_identity(FieldReader& reader, std::string_view key, std::string& out, 
   }
 }
 
-void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
-  const Json* name = reader.take("name");
-  const Json* prefix = reader.take("generateName");
-  if (name == nullptr || *name == Json("")) {
-    const bool generates = prefix != nullptr && *prefix != Json("");
-    reader.error("name", generates ? "missing; only berthctl create makes a name from generateName"
-                                   : "missing; expected " + std::string(kNameForm));
-  }
-  read_identity(reader, "name", out.name, is_valid_name, kNameForm);
-  if (namespaced) {
-    out.namespace_ = "default";
-    read_identity(reader, "namespace", out.namespace_.edit(), is_valid_name, kNameForm);
-  } else if (const Json* value = reader.take("namespace"); value != nullptr && *value != Json("")) {
-    reader.error("namespace", "this kind has no namespace; remove the field");
-  }
-  read_identity(reader, "uid", out.uid.edit(), is_uid, kUidForm);
-  read_labels(reader, "labels", out.labels);
-  read_annotations(reader, out.annotations);
-  out.deleting = reader.has("deletionTimestamp");
-  reader.read_each("ownerReferences", [&out](FieldReader& owner) {
-    bool controller = false;
-    owner.read_bool("controller", controller);
-    if (controller) owner.read_string("uid", out.controller_uid.edit());
-  });
-}
-
 bool is_integer_text(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   std::int64_t value = 0;
@@ -130,6 +104,32 @@ void read_field_requirement(FieldReader& reader, Requirement& out) {
 }
 
 }  // namespace
+
+void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
+  const Json* name = reader.take("name");
+  const Json* prefix = reader.take("generateName");
+  if (name == nullptr || *name == Json("")) {
+    const bool generates = prefix != nullptr && *prefix != Json("");
+    reader.error("name", generates ? "missing; only berthctl create makes a name from generateName"
+                                   : "missing; expected " + std::string(kNameForm));
+  }
+  read_identity(reader, "name", out.name, is_valid_name, kNameForm);
+  if (namespaced) {
+    out.namespace_ = "default";
+    read_identity(reader, "namespace", out.namespace_.edit(), is_valid_name, kNameForm);
+  } else if (const Json* value = reader.take("namespace"); value != nullptr && *value != Json("")) {
+    reader.error("namespace", "this kind has no namespace; remove the field");
+  }
+  read_identity(reader, "uid", out.uid.edit(), is_uid, kUidForm);
+  read_labels(reader, "labels", out.labels);
+  read_annotations(reader, out.annotations);
+  out.deleting = reader.has("deletionTimestamp");
+  reader.read_each("ownerReferences", [&out](FieldReader& owner) {
+    bool controller = false;
+    owner.read_bool("controller", controller);
+    if (controller) owner.read_string("uid", out.controller_uid.edit());
+  });
+}
 
 void read_head(FieldReader& reader, Kind kind, ObjectMeta& out) {
   const KindName& name = describe(kind);

@@ -1,7 +1,7 @@
-// berth_conformance DIR...: replays recorded cases of kube-scheduler. Every JSON file below a DIR is a family of cases;
-// the first case determines its kind. Prints the number of records as "N passed, N failed", per family and in total;
-// records that need a missing feature, and those that deviate on purpose, are counted separately. Exit code 1 on a
-// failure, 77 if there is nothing to replay. Without DIR, BERTH_CONFORMANCE is used.
+// berth_conformance DIR...: replays recorded cases of kube-scheduler and of the workload controllers. Every JSON file
+// below a DIR is a family of cases; the first case determines its kind. Prints the number of records as "N passed, N
+// failed", per family and in total; records that need a missing feature, and those that deviate on purpose, are counted
+// separately. Exit code 1 on a failure, 77 if there is nothing to replay. Without DIR, BERTH_CONFORMANCE is used.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +25,7 @@ ReplayFunction replay_for(const berth::Json& first) {
   const berth::Json& input = berth::at(first, "input");
   if (!berth::at(first, "kind").is_null() || !berth::at(input, "kind").is_null()) return berth::replay_hint;
   if (!berth::at(input, "schedule").is_null()) return berth::replay_cron_schedule;
+  if (!berth::at(input, "controllers").is_null()) return berth::replay_controllers;
   if (!berth::at(input, "ops").is_null()) return berth::replay_queue;
   if (!berth::at(input, "profile").is_null()) return berth::replay_extension_points;
   if (!berth::at(input, "pending").is_null()) return berth::replay_decisions;

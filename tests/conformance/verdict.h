@@ -23,6 +23,7 @@ Verdict replay_queue(const Json& test_case);
 Verdict replay_hint(const Json& test_case);
 Verdict replay_extension_points(const Json& test_case);
 Verdict replay_cron_schedule(const Json& test_case);
+Verdict replay_controllers(const Json& test_case);
 
 // The member, or null JSON if it is absent.
 const Json& at(const Json& json, std::string_view key);

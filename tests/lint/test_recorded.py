@@ -35,7 +35,7 @@ def test_another_folder_adds_what_ours_has_not(tmp_path):
     ours = pack(tmp_path / "ours", {"a/one.json.xz": "[1]", "a/two.json.xz": "[2]"})
     more = write(tmp_path / "more", {"x/one.json": "[1]", "x/renamed.json": "[2]", "a/two.json": "[2, 3]", "new.json": "[4]",
                                      "README.md": "no family"})
-    assert recorded.gather(tmp_path / "to", ours, more) == (2, 2)
+    assert recorded.gather(tmp_path / "to", ours, [more]) == (2, 2)
     assert texts(tmp_path / "to") == {"a/one.json": "[1]", "a/two.json": "[2]", "added/a/two.json": "[2, 3]",
                                       "added/new.json": "[4]"}
 
@@ -43,20 +43,20 @@ def test_another_folder_adds_what_ours_has_not(tmp_path):
 def test_what_an_earlier_run_left_is_not_replayed(tmp_path):
     ours = pack(tmp_path / "ours", {"one.json.xz": "[1]"})
     more = write(tmp_path / "more", {"new.json": "[4]"})
-    recorded.gather(tmp_path / "to", ours, more)
+    recorded.gather(tmp_path / "to", ours, [more])
     assert recorded.gather(tmp_path / "to", ours) == (1, 0)
     assert texts(tmp_path / "to") == {"one.json": "[1]"}
 
 
 def test_a_named_folder_must_exist(tmp_path):
-    assert recorded.more_folder({"BERTH_CONFORMANCE": str(tmp_path)}) == tmp_path
+    assert recorded.more_folders({"BERTH_CONFORMANCE": str(tmp_path)}) == [tmp_path]
     with pytest.raises(SystemExit, match="is no folder"):
-        recorded.more_folder({"BERTH_CONFORMANCE": str(tmp_path / "none")})
+        recorded.more_folders({"BERTH_CONFORMANCE": str(tmp_path / "none")})
 
 
 def test_every_family_of_this_repository_holds_cases(tmp_path):
     families, added = recorded.gather(tmp_path / "to")
-    assert (families, added) == (20, 0)
+    assert (families, added) == (22, 0)
     for path in (tmp_path / "to").rglob("*.json"):
         cases = json.loads(path.read_text())
         assert cases and all(case["name"] for case in cases), path

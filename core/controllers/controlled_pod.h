@@ -1,0 +1,42 @@
+// ControlledPod: what controllers see of a pod. Whoever calls them fills it in, so that no manifest is parsed again for
+// each of a workload's thousands of pods.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/api/workload_meta.h"
+#include "core/clock.h"
+
+namespace berth {
+
+enum class PodPhase { pending, running, succeeded, failed, unknown };
+
+struct ControlledPod : ControlledObject {
+  static constexpr std::string_view kKind = "Pod";
+  ControlledPod() : ControlledObject(kKind) {}
+
+  Text node_name;  // spec.nodeName; empty: not bound
+  PodPhase phase = PodPhase::pending;
+  bool ready = false;                 // condition Ready is True
+  OptionalTime ready_since;           // lastTransitionTime of the condition Ready; none without one
+  std::int32_t restarts = 0;          // the highest restartCount of its containers
+  std::int32_t sidecar_restarts = 0;  // the same of its init containers with restartPolicy Always
+};
+using ControlledPodPtr = std::shared_ptr<const ControlledPod>;
+
+// Succeeded or Failed.
+bool is_finished(const ControlledPod& pod);
+// Neither finished nor being deleted.
+bool is_active(const ControlledPod& pod);
+// Being deleted, and not finished.
+bool is_terminating(const ControlledPod& pod);
+// Ready for at least this time. `now`: milliseconds since 1970.
+bool is_available(const ControlledPod& pod, std::int32_t min_ready_seconds, Millis now);
+// When the next of the pods that are ready becomes available; none: no time will change that.
+std::optional<Millis> next_availability(const std::vector<ControlledPodPtr>& pods, std::int32_t min_ready_seconds,
+                                        Millis now);
+
+}  // namespace berth

@@ -1,0 +1,217 @@
+// Replays a case of the workload controllers: operations on a small world of objects, the product's controllers until
+// nothing is left to do, and beside them a second world that becomes what was recorded.
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/api/timestamp.h"
+#include "core/controllers/garbage_collector.h"
+#include "core/controllers/manager.h"
+#include "core/controllers/replica_set_controller.h"
+#include "tests/conformance/compare_worlds.h"
+#include "tests/conformance/verdict.h"
+#include "tests/conformance/world.h"
+#include "tests/conformance/world_pods.h"
+
+namespace berth {
+namespace {
+
+// Null if Berth has no controller of this name.
+std::unique_ptr<Controller> make_controller(const std::string& name) {
+  if (name == "replicaset") return std::make_unique<ReplicaSetController>();
+  if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
+  return nullptr;
+}
+
+DeleteOptions delete_options(const Json& json, std::string_view propagation, std::string_view grace) {
+  DeleteOptions options;
+  const std::string policy = text(at(json, propagation));
+  if (policy == "Background") options.propagation = Propagation::background;
+  if (policy == "Foreground") options.propagation = Propagation::foreground;
+  if (policy == "Orphan") options.propagation = Propagation::orphan;
+  if (!at(json, grace).is_null()) options.grace_seconds = number(at(json, grace));
+  return options;
+}
+
+// What an operation of the case does to a world, apart from time and controllers.
+void apply_operation(WorldStore& store, const Json& operation) {
+  const std::string op = text(at(operation, "op"));
+  const std::string kind = text(at(operation, "kind"));
+  const std::string named = text(at(operation, "namespace"));
+  const ObjectKey key{named.empty() ? "default" : named, text(at(operation, "name"))};
+  if (op == "create") {
+    store.create(kind, at(operation, "obj"));
+  } else if (op == "update") {
+    store.patch(kind, key, at(operation, "merge"));
+  } else if (op == "status") {
+    store.patch_status(kind, key, Json::object().set("status", at(operation, "merge")));
+  } else if (op == "delete") {
+    store.remove(kind, key, delete_options(operation, "propagation", "grace"));
+  } else {
+    apply_pod_operation(store, operation);
+  }
+}
+
+// The world in which the product's controllers run.
+class ControllerReplay {
+ public:
+  explicit ControllerReplay(const Json& input)
+      : input_(input), start_(parse_timestamp(text(at(input, "start"))).value_or(0)), world_(start_) {
+    std::vector<std::unique_ptr<Controller>> controllers;
+    for (const std::string& name : strings(at(input, "controllers"))) controllers.push_back(make_controller(name));
+    manager_ = std::make_unique<ControllerManager>(world_, std::move(controllers));
+  }
+
+  World& world() { return world_; }
+  Millis start() const { return start_; }
+
+  void run(const Json& operation) {
+    const std::string op = text(at(operation, "op"));
+    if (op == "advance") {
+      for (std::int64_t i = 0; i < number(at(operation, "seconds")); ++i) tick();
+      return;
+    }
+    if (op == "podLimit") {
+      const Json& max = at(operation, "max");
+      world_.limit_pods(max.is_null() ? std::nullopt : std::optional(number(max)));
+    } else {
+      apply_operation(world_.store(), operation);
+    }
+    settle();
+  }
+
+ private:
+  void deliver() {
+    for (const ObjectChange& change : world_.store().take_changes()) manager_->observe(change);
+  }
+
+  void settle() {
+    do {
+      deliver();
+      while (manager_->sync_next()) deliver();
+    } while (collect_garbage(world_));
+  }
+
+  void tick() {
+    world_.store().set_now(world_.now() + 1000);
+    manager_->wake();
+    run_kubelet();
+    settle();
+  }
+
+  void run_kubelet() {
+    const Json& kubelet = at(input_, "kubelet");
+    if (kubelet.is_null()) return;
+    const Json& ready_after = at(kubelet, "readyAfter");
+    const Json& gone_after = at(kubelet, "goneAfter");
+    for (const ObjectPtr& object : world_.list("Pod", "")) {
+      const ControlledPod& pod = static_cast<const ControlledPod&>(*object);
+      const ObjectKey key = key_of(pod);
+      if (pod.metadata.deletion) {
+        const std::int64_t grace =
+            number(at(at(*world_.store().find("Pod", key), "metadata"), "deletionGracePeriodSeconds"));
+        const Millis asked = *pod.metadata.deletion - grace * 1000;
+        if (!gone_after.is_null() && asked + number(gone_after) * 1000 <= world_.now()) make_gone(world_.store(), key);
+      } else if (pod.phase == PodPhase::pending && !ready_after.is_null() &&
+                 *pod.metadata.created + number(ready_after) * 1000 <= world_.now()) {
+        make_ready(world_.store(), key, text(at(kubelet, "node")));
+      }
+    }
+  }
+
+  const Json& input_;
+  Millis start_;
+  World world_;
+  std::unique_ptr<ControllerManager> manager_;
+};
+
+// The world as it was recorded.
+class Recorded {
+ public:
+  Recorded(const Json& input, Millis start) : input_(input), start_(start), store_(start) {}
+
+  const WorldStore& store() const { return store_; }
+
+  // Applies an operation and what was recorded with it; the actions in the form of World::take_actions().
+  std::multiset<std::string> apply(const Json& operation, const Json& record) {
+    const std::string op = text(at(operation, "op"));
+    const std::int64_t t = number(at(record, "t"));
+    store_.set_now(start_ + t * 1000);
+    if (op != "advance" && op != "podLimit") apply_operation(store_, operation);
+    std::multiset<std::string> actions;
+    for (const Json& action : list(at(record, "actions"))) {
+      store_.set_now(start_ + (at(action, "t").is_null() ? t : number(at(action, "t"))) * 1000);
+      apply_action(action, actions);
+    }
+    if (op == "advance") store_.set_now(start_ + (t + number(at(operation, "seconds"))) * 1000);
+    for (const Json& event : list(at(record, "events"))) {
+      actions.insert(name_event(text(at(event, "kind")), text(at(event, "name")), text(at(event, "type")),
+                                text(at(event, "reason")), text(at(event, "message"))));
+    }
+    store_.take_changes();
+    return actions;
+  }
+
+ private:
+  void apply_action(const Json& action, std::multiset<std::string>& actions) {
+    const std::string what = text(at(action, "do"));
+    const std::string kind = text(at(action, "kind"));
+    const std::string named = text(at(action, "namespace"));
+    const ObjectKey key{named.empty() ? "default" : named, text(at(action, "name"))};
+    if (what == "ready") make_ready(store_, key, text(at(at(input_, "kubelet"), "node")));
+    if (what == "gone") make_gone(store_, key);
+    if (what == "update" || what == "updateStatus") store_.patch_recorded(kind, key, at(action, "merge"));
+    if (what != "create" && what != "delete" && what != "createRefused") return;
+    actions.insert(name_action(what, kind, key.name));
+    if (what == "delete") store_.remove(kind, key, delete_options(action, "propagationPolicy", "gracePeriodSeconds"));
+    if (what == "create") {
+      const std::string like = text(at(action, "like"));
+      if (like.empty()) created_[kind + " " + key.name] = at(action, "obj");
+      Json object = created_[kind + " " + (like.empty() ? key.name : like)];
+      object.find("metadata")->set("name", key.name).set("namespace", key.name_space);
+      store_.create(kind, std::move(object));
+    }
+  }
+
+  const Json& input_;
+  Millis start_;
+  WorldStore store_;
+  std::map<std::string, Json> created_;  // by kind and name, without the name
+};
+
+}  // namespace
+
+Verdict replay_controllers(const Json& test_case) {
+  Verdict verdict;
+  const Json& input = at(test_case, "input");
+  const Json::Array& operations = list(at(input, "ops"));
+  const Json::Array& records = list(at(test_case, "expect"));
+  for (const std::string& name : strings(at(input, "controllers"))) {
+    if (make_controller(name) != nullptr) continue;
+    verdict.left_out[name + " controller"] = static_cast<int>(operations.size());
+    return verdict;
+  }
+  ControllerReplay replay(input);
+  Recorded recorded(input, replay.start());
+  for (std::size_t i = 0; i < operations.size() && i < records.size(); ++i) {
+    replay.run(operations[i]);
+    const std::multiset<std::string> wanted = recorded.apply(operations[i], records[i]);
+    std::string difference = compare_actions(replay.world().take_actions(), wanted);
+    if (difference.empty()) difference = compare_worlds(replay.world().store(), recorded.store());
+    if (!difference.empty()) {
+      // What follows depends on it.
+      verdict.differences.push_back("operation " + std::to_string(i) + " (" + text(at(operations[i], "op")) +
+                                    "): " + difference);
+      return verdict;
+    }
+    ++verdict.same;
+  }
+  const std::string difference = compare_with_final(replay.world().store(), at(test_case, "final"));
+  if (!difference.empty()) verdict.differences.push_back("final: " + difference);
+  return verdict;
+}
+
+}  // namespace berth

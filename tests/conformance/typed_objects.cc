@@ -1,0 +1,96 @@
+#include "tests/conformance/typed_objects.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/api/deployment.h"
+#include "core/api/replica_set.h"
+#include "core/api/timestamp.h"
+#include "core/controllers/controlled_pod.h"
+#include "core/json/field_reader.h"
+#include "tests/conformance/verdict.h"
+
+namespace berth {
+namespace {
+
+template <class T>
+ObjectPtr checked(std::string_view kind, Result<T> decoded) {
+  if (!decoded) {
+    std::cerr << "berth_conformance: " << kind << ": " << decoded.error().message() << "\n";
+    std::exit(2);
+  }
+  return std::make_shared<T>(std::move(*decoded));
+}
+
+Result<ControlledObject> decode_metadata(std::string_view kind, const Json& object) {
+  Findings findings(Rules::off);
+  FieldReader reader(object, "", findings);
+  static std::set<std::string, std::less<>> kinds;  // for the lifetime that ControlledObject asks for
+  ControlledObject out(*kinds.emplace(kind).first);
+  decode::read_workload_head(reader, "", out);
+  return decode::conclude_workload(std::move(out), findings, nullptr);
+}
+
+PodPhase phase_of(const std::string& name) {
+  static const std::map<std::string, PodPhase> kPhases{{"Running", PodPhase::running},
+                                                       {"Succeeded", PodPhase::succeeded},
+                                                       {"Failed", PodPhase::failed},
+                                                       {"Unknown", PodPhase::unknown}};
+  const auto found = kPhases.find(name);
+  return found == kPhases.end() ? PodPhase::pending : found->second;
+}
+
+std::int32_t highest_restarts(const Json& statuses, const std::set<std::string>* among) {
+  std::int32_t highest = 0;
+  for (const Json& each : list(statuses)) {
+    if (among != nullptr && !among->contains(text(at(each, "name")))) continue;
+    highest = std::max(highest, static_cast<std::int32_t>(number(at(each, "restartCount"))));
+  }
+  return highest;
+}
+
+void fill_restarts(const Json& object, ControlledPod& pod) {
+  const Json& status = at(object, "status");
+  pod.restarts = highest_restarts(at(status, "containerStatuses"), nullptr);
+  std::set<std::string> sidecars;
+  for (const Json& each : list(at(at(object, "spec"), "initContainers"))) {
+    if (text(at(each, "restartPolicy")) == "Always") sidecars.insert(text(at(each, "name")));
+  }
+  pod.sidecar_restarts = highest_restarts(at(status, "initContainerStatuses"), &sidecars);
+}
+
+ObjectPtr typed_pod(const Json& object) {
+  auto pod = std::make_shared<ControlledPod>();
+  Result<ControlledObject> head = decode_metadata("Pod", object);
+  if (!head) return checked("Pod", std::move(head));
+  pod->metadata = head->metadata;
+  pod->node_name = text(at(at(object, "spec"), "nodeName"));
+  const Json& status = at(object, "status");
+  pod->phase = phase_of(text(at(status, "phase")));
+  for (const Json& condition : list(at(status, "conditions"))) {
+    if (text(at(condition, "type")) != "Ready") continue;
+    pod->ready = text(at(condition, "status")) == "True";
+    pod->ready_since = parse_timestamp(text(at(condition, "lastTransitionTime")));
+  }
+  fill_restarts(object, *pod);
+  return pod;
+}
+
+}  // namespace
+
+ObjectPtr typed_object(std::string_view kind, const Json& object) {
+  if (kind == "Pod") return typed_pod(object);
+  if (kind == "ReplicaSet") return checked(kind, decode_replica_set(object, nullptr, Rules::off));
+  if (kind == "ReplicationController") {
+    return checked(kind, decode_replication_controller(object, nullptr, Rules::off));
+  }
+  if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
+  return checked(kind, decode_metadata(kind, object));
+}
+
+}  // namespace berth
