@@ -66,6 +66,14 @@ std::string to_timestamp(std::int64_t milliseconds) {
          "Z";
 }
 
+std::string to_timestamp_in_zone(std::int64_t milliseconds, std::int32_t offset) {
+  std::string text = to_timestamp(milliseconds + std::int64_t{offset} * 1000);
+  if (offset == 0) return text;
+  const std::int32_t minutes = (offset < 0 ? -offset : offset) / 60;
+  text.back() = offset < 0 ? '-' : '+';
+  return text + digits_of(minutes / 60, 2) + ":" + digits_of(minutes % 60, 2);
+}
+
 std::optional<std::int64_t> parse_timestamp(std::string_view text) {
   Scanner scan(text);
   const std::int64_t year = scan.number(4);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,25 +18,33 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-// A decimal number as Go's strconv.Atoi reads it: with a sign and leading zeros. Negative ones are none.
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) return std::nullopt;
-  }
+// A decimal number as Go's strconv.Atoi reads it, with a sign and leading zeros; not a negative one.
+Result<std::int64_t> parse_number(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const std::string shown(text);
+  if (error == std::errc::result_out_of_range) {
+    return Status::error("failed to parse int from " + shown + ": strconv.Atoi: parsing \"" + shown +
+                         "\": value out of range");
+  }
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    return Status::error("failed to parse int from " + shown + ": strconv.Atoi: parsing \"" + shown +
+                         "\": invalid syntax");
+  }
+  if (value < 0) return Status::error("negative number (" + std::to_string(value) + ") not allowed: " + shown);
   return value;
 }
 
-std::optional<std::int64_t> parse_number_or_name(std::string_view text, const CronBounds& bounds) {
+Result<std::int64_t> parse_number_or_name(std::string_view text, const CronBounds& bounds) {
   std::string lower(text);
   for (char& c : lower) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   const auto name = std::find(bounds.names.begin(), bounds.names.end(), lower);
-  return name == bounds.names.end() ? parse_number(text) : bounds.min + (name - bounds.names.begin());
+  if (name == bounds.names.end()) return parse_number(text);
+  return bounds.min + (name - bounds.names.begin());
 }
 
 struct CronRange {
@@ -48,43 +55,45 @@ struct CronRange {
   bool is_single = false;  // neither "a-b" nor "*-b"
 };
 
-Status fault(std::string_view what, std::string_view element) {
-  return Status::error(std::string(what) + ": " + std::string(element));
-}
-
 // What is before the slash.
-Status read_range(std::string_view text, const CronBounds& bounds, CronRange& range) {
+Status read_range(std::string_view text, std::string_view element, const CronBounds& bounds, CronRange& range) {
   const std::vector<std::string_view> ends = split(text, '-');
   range.is_single = ends.size() == 1;
   if (ends[0] == "*" || ends[0] == "?") {
     range = {.begin = bounds.min, .end = bounds.max, .is_any = true, .is_single = range.is_single};
     return Status::ok();
   }
-  if (ends.size() > 2) return fault("too many hyphens", text);
-  const std::optional<std::int64_t> begin = parse_number_or_name(ends.front(), bounds);
-  const std::optional<std::int64_t> end = parse_number_or_name(ends.back(), bounds);
-  if (!begin || !end) return fault("not a number", text);
+  const Result<std::int64_t> begin = parse_number_or_name(ends.front(), bounds);
+  if (!begin) return begin.error();
+  if (ends.size() > 2) return Status::error("too many hyphens: " + std::string(element));
+  const Result<std::int64_t> end = parse_number_or_name(ends.back(), bounds);
+  if (!end) return end.error();
   range.begin = *begin;
   range.end = *end;
   return Status::ok();
 }
 
+// The steps, and whether all of it is within the bounds.
 Status read_element(std::string_view text, const CronBounds& bounds, CronRange& range) {
   const std::vector<std::string_view> parts = split(text, '/');
-  Status read = read_range(parts[0], bounds, range);
+  Status read = read_range(parts[0], text, bounds, range);
   if (!read.is_success()) return read;
-  if (parts.size() > 2) return fault("too many slashes", text);
+  const std::string shown = ": " + std::string(text);
+  if (parts.size() > 2) return Status::error("too many slashes" + shown);
   if (parts.size() == 2) {
-    const std::optional<std::int64_t> step = parse_number(parts[1]);
-    if (!step) return fault("not a number", parts[1]);
-    if (*step == 0) return fault("the step must be positive", text);
+    const Result<std::int64_t> step = parse_number(parts[1]);
+    if (!step) return step.error();
     range.step = *step;
     if (range.is_single) range.end = bounds.max;
     if (range.step > 1) range.is_any = false;
   }
-  if (range.begin < bounds.min) return fault("less than the minimum of " + std::to_string(bounds.min), text);
-  if (range.end > bounds.max) return fault("more than the maximum of " + std::to_string(bounds.max), text);
-  if (range.begin > range.end) return fault("the range ends before it begins", text);
+  const auto in_words = [](std::int64_t value) { return "(" + std::to_string(value) + ")"; };
+  const std::string begin = "beginning of range " + in_words(range.begin);
+  const std::string end = "end of range " + in_words(range.end);
+  if (range.begin < bounds.min) return Status::error(begin + " below minimum " + in_words(bounds.min) + shown);
+  if (range.end > bounds.max) return Status::error(end + " above maximum " + in_words(bounds.max) + shown);
+  if (range.begin > range.end) return Status::error(begin + " beyond " + end + shown);
+  if (range.step == 0) return Status::error("step of range should be a positive number" + shown);
   return Status::ok();
 }
 

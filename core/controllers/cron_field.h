@@ -28,7 +28,7 @@ inline CronField every_value(const CronBounds& bounds) {
   return {.values = (std::uint64_t{2} << bounds.max) - (std::uint64_t{1} << bounds.min), .is_any = true};
 }
 // A list of values, ranges "a-b", steps "*/n", "a-b/n" and "a/n" (from a to the maximum), separated by commas; empty
-// elements are ignored. The error quotes the element.
+// elements are ignored. The texts of errors are the library's, as they end up in events.
 Result<CronField> parse_cron_field(std::string_view text, const CronBounds& bounds);
 
 }  // namespace berth

@@ -59,7 +59,9 @@ Result<TimeZone> named_zone(std::string_view name, const TimeZoneFiles& files) {
 Result<CronSchedule::Calendar> CronSchedule::parse_fields(std::string_view text) {
   const std::vector<std::string_view> parts = words(text);
   if (parts.size() != kFieldCount) {
-    return Status::error("expected exactly 5 fields, found " + std::to_string(parts.size()));
+    std::string found;
+    for (const std::string_view part : parts) found += (found.empty() ? "" : " ") + std::string(part);
+    return Status::error("expected exactly 5 fields, found " + std::to_string(parts.size()) + ": [" + found + "]");
   }
   std::array<CronField, kFieldCount> fields;
   for (std::size_t i = 0; i < kFieldCount; ++i) {
@@ -80,7 +82,10 @@ Result<CronSchedule> CronSchedule::parse_descriptor(std::string_view text) {
   constexpr std::int64_t kNanoseconds = 1'000'000'000;
   if (text.starts_with(kEvery)) {
     const std::optional<std::int64_t> duration = parse_go_duration(text.substr(kEvery.size()));
-    if (!duration) return Status::error("not a duration: " + std::string(text));
+    if (!duration) {
+      return Status::error("failed to parse duration " + std::string(text) + ": time: invalid duration \"" +
+                           std::string(text.substr(kEvery.size())) + "\"");
+    }
     return CronSchedule(Interval{std::max<std::int64_t>(*duration / kNanoseconds, 1)});
   }
   for (const Descriptor& each : kDescriptors) {
@@ -90,14 +95,17 @@ Result<CronSchedule> CronSchedule::parse_descriptor(std::string_view text) {
 }
 
 Result<CronSchedule> CronSchedule::parse(std::string_view text, const TimeZoneFiles& files) {
-  if (text.empty()) return Status::error("empty schedule");
+  if (text.empty()) return Status::error("empty spec string");
   TimeZone zone;
   if (text.starts_with("TZ=") || text.starts_with("CRON_TZ=")) {
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos) return Status::error("a time zone without a schedule: " + std::string(text));
     const std::size_t name = text.find('=') + 1;
     Result<TimeZone> found = named_zone(text.substr(name, space - name), files);
-    if (!found) return found.error();
+    if (!found) {
+      return Status::error("provided bad location " + std::string(text.substr(name, space - name)) + ": " +
+                           found.error().message());
+    }
     zone = std::move(*found);
     text = trimmed(text.substr(space));
   }

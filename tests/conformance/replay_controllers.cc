@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "core/api/timestamp.h"
+#include "core/controllers/cron_job_controller.h"
 #include "core/controllers/garbage_collector.h"
 #include "core/controllers/manager.h"
 #include "core/controllers/replica_set_controller.h"
+#include "firmware-host/gateway/time_zone_folder.h"
 #include "tests/conformance/compare_worlds.h"
 #include "tests/conformance/verdict.h"
 #include "tests/conformance/world.h"
@@ -20,7 +22,9 @@ namespace berth {
 namespace {
 
 // Null if Berth has no controller of this name.
-std::unique_ptr<Controller> make_controller(const std::string& name) {
+std::unique_ptr<Controller> make_controller(const std::string& name, World& world) {
+  static const TimeZoneFolder kZones;
+  if (name == "cronjob") return std::make_unique<CronJobController>(kZones, world);
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
   return nullptr;
@@ -61,7 +65,9 @@ class ControllerReplay {
   explicit ControllerReplay(const Json& input)
       : input_(input), start_(parse_timestamp(text(at(input, "start"))).value_or(0)), world_(start_) {
     std::vector<std::unique_ptr<Controller>> controllers;
-    for (const std::string& name : strings(at(input, "controllers"))) controllers.push_back(make_controller(name));
+    for (const std::string& name : strings(at(input, "controllers"))) {
+      controllers.push_back(make_controller(name, world_));
+    }
     manager_ = std::make_unique<ControllerManager>(world_, std::move(controllers));
   }
 
@@ -190,7 +196,7 @@ Verdict replay_controllers(const Json& test_case) {
   const Json::Array& operations = list(at(input, "ops"));
   const Json::Array& records = list(at(test_case, "expect"));
   for (const std::string& name : strings(at(input, "controllers"))) {
-    if (make_controller(name) != nullptr) continue;
+    if (World unused(0); make_controller(name, unused) != nullptr) continue;
     verdict.left_out[name + " controller"] = static_cast<int>(operations.size());
     return verdict;
   }

@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "core/api/cron_job.h"
 #include "core/api/deployment.h"
+#include "core/api/job.h"
 #include "core/api/replica_set.h"
 #include "core/api/timestamp.h"
 #include "core/controllers/controlled_pod.h"
@@ -90,6 +92,8 @@ ObjectPtr typed_object(std::string_view kind, const Json& object) {
     return checked(kind, decode_replication_controller(object, nullptr, Rules::off));
   }
   if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
+  if (kind == "Job") return checked(kind, decode_job(object, nullptr, Rules::off));
+  if (kind == "CronJob") return checked(kind, decode_cron_job(object, nullptr, Rules::off));
   return checked(kind, decode_metadata(kind, object));
 }
 

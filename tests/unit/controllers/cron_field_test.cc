@@ -72,10 +72,18 @@ TEST(CronField, RefusesTheRest) {
   EXPECT_EQ(show_field("0", kMonths), "refused");
 }
 
-TEST(CronField, TheErrorQuotesTheElement) {
-  EXPECT_EQ(parse_cron_field("1,24", kHours).error().message(), "more than the maximum of 23: 24");
-  EXPECT_EQ(parse_cron_field("0", kMonths).error().message(), "less than the minimum of 1: 0");
-  EXPECT_EQ(parse_cron_field("5-3", kHours).error().message(), "the range ends before it begins: 5-3");
+TEST(CronField, TheErrorIsTheLibrarys) {
+  const auto fault = [](std::string_view text, const CronBounds& bounds) {
+    return parse_cron_field(text, bounds).error().message();
+  };
+  EXPECT_EQ(fault("1,24", kHours), "end of range (24) above maximum (23): 24");
+  EXPECT_EQ(fault("0", kMonths), "beginning of range (0) below minimum (1): 0");
+  EXPECT_EQ(fault("5-3", kHours), "beginning of range (5) beyond end of range (3): 5-3");
+  EXPECT_EQ(fault("*/0", kHours), "step of range should be a positive number: */0");
+  EXPECT_EQ(fault("1-2-3", kHours), "too many hyphens: 1-2-3");
+  EXPECT_EQ(fault("1/2/3", kHours), "too many slashes: 1/2/3");
+  EXPECT_EQ(fault("x", kHours), "failed to parse int from x: strconv.Atoi: parsing \"x\": invalid syntax");
+  EXPECT_EQ(fault("*/-1", kHours), "negative number (-1) not allowed: -1");
 }
 
 }  // namespace
