@@ -10,6 +10,7 @@
 #include "core/api/timestamp.h"
 #include "core/controllers/cron_job_controller.h"
 #include "core/controllers/garbage_collector.h"
+#include "core/controllers/job_controller.h"
 #include "core/controllers/manager.h"
 #include "core/controllers/replica_set_controller.h"
 #include "firmware-host/gateway/time_zone_folder.h"
@@ -25,6 +26,7 @@ namespace {
 std::unique_ptr<Controller> make_controller(const std::string& name, World& world) {
   static const TimeZoneFolder kZones;
   if (name == "cronjob") return std::make_unique<CronJobController>(kZones, world);
+  if (name == "job") return std::make_unique<JobController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
   return nullptr;
