@@ -8,6 +8,7 @@
 #include "core/controllers/job_policies.h"
 #include "core/controllers/job_sync.h"
 #include "core/controllers/status_write.h"
+#include "core/stable_sort.h"
 
 namespace berth {
 namespace {
@@ -69,7 +70,7 @@ Ended list_ended(JobSync& sync) {
   std::vector<ControlledPodPtr> pods = sync.pods;
   if (sync.job.spec.indexed) {
     const auto index = [](const ControlledPodPtr& pod) { return completion_index(*pod).value_or(-1); };
-    std::stable_sort(pods.begin(), pods.end(), [&](const auto& a, const auto& b) { return index(a) < index(b); });
+    stable_sort(pods, [&](const auto& a, const auto& b) { return index(a) < index(b); });
   }
   const JobStatus::Uncounted& uncounted = *sync.status.uncounted;
   for (const ControlledPodPtr& pod : pods) {

@@ -13,6 +13,7 @@
 #include "core/controllers/job_controller.h"
 #include "core/controllers/manager.h"
 #include "core/controllers/replica_set_controller.h"
+#include "core/controllers/ttl_after_finished_controller.h"
 #include "firmware-host/gateway/time_zone_folder.h"
 #include "tests/conformance/compare_worlds.h"
 #include "tests/conformance/verdict.h"
@@ -29,6 +30,7 @@ std::unique_ptr<Controller> make_controller(const std::string& name, World& worl
   if (name == "job") return std::make_unique<JobController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
+  if (name == "ttl-after-finished") return std::make_unique<TtlAfterFinishedController>();
   return nullptr;
 }
 
