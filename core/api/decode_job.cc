@@ -31,7 +31,7 @@ void read_optional(FieldReader& reader, std::string_view key, std::optional<T>& 
   if (found) out = value;
 }
 
-void read_exit_codes(FieldReader& reader, PodFailureRule::OnExitCodes& out) {
+void read_exit_codes(FieldReader& reader, ExitCodeRule& out) {
   reader.read_string("containerName", out.container);
   reader.require("operator", "In or NotIn");
   reader.read_enum("operator", kInNotIn, out.in);
@@ -100,7 +100,7 @@ void read_job_status(FieldReader& reader, JobStatus& status) {
 }
 
 template <class T>
-void set_number(Json& object, std::string_view key, const std::optional<T>& value) {
+void set_count(Json& object, std::string_view key, const std::optional<T>& value) {
   if (value) object.set(key, *value);
 }
 
@@ -160,8 +160,8 @@ Json to_json(const JobStatus& status) {
   if (status.active != 0) json.set("active", status.active);
   if (status.succeeded != 0) json.set("succeeded", status.succeeded);
   if (status.failed != 0) json.set("failed", status.failed);
-  set_number(json, "ready", status.ready);
-  set_number(json, "terminating", status.terminating);
+  set_count(json, "ready", status.ready);
+  set_count(json, "terminating", status.terminating);
   if (!status.completed_indexes.empty()) json.set("completedIndexes", status.completed_indexes);
   if (status.failed_indexes) json.set("failedIndexes", *status.failed_indexes);
   if (status.uncounted) {

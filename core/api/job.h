@@ -15,20 +15,22 @@
 
 namespace berth {
 
+// spec.podFailurePolicy.rules[].onExitCodes
+struct ExitCodeRule {
+  std::string container;  // empty: any
+  bool in = true;         // operator In; else NotIn
+  std::vector<std::int32_t> values;
+};
+
 // spec.podFailurePolicy.rules[]: on exit codes, or on conditions of the pod.
 struct PodFailureRule {
   enum class Action { fail_job, fail_index, ignore, count };
-  struct OnExitCodes {
-    std::string container;  // empty: any
-    bool in = true;         // operator In; else NotIn
-    std::vector<std::int32_t> values;
-  };
   struct Pattern {
     std::string type;
     std::string status = "True";
   };
   Action action = Action::count;
-  std::optional<OnExitCodes> on_exit_codes;
+  std::optional<ExitCodeRule> on_exit_codes;
   std::vector<Pattern> on_pod_conditions;
 };
 

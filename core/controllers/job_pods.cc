@@ -93,6 +93,10 @@ void set_index(Json& pod, const Job& job, std::int32_t index, const ControlledPo
 
 }  // namespace
 
+bool lists(const std::vector<std::string>& uids, std::string_view uid) {
+  return std::find(uids.begin(), uids.end(), uid) != uids.end();
+}
+
 bool is_tracked(const ControlledPod& pod) {
   const std::vector<std::string>& finalizers = pod.metadata.finalizers.get();
   return std::find(finalizers.begin(), finalizers.end(), kTrackingFinalizer) != finalizers.end();

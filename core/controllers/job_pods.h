@@ -24,6 +24,8 @@ inline constexpr std::string_view kCompletionIndex = "batch.kubernetes.io/job-co
 inline constexpr std::string_view kIndexFailures = "batch.kubernetes.io/job-index-failure-count";
 inline constexpr std::string_view kIndexIgnoredFailures = "batch.kubernetes.io/job-index-ignored-failure-count";
 
+// Whether a list of uids in the status has this one.
+bool lists(const std::vector<std::string>& uids, std::string_view uid);
 bool is_tracked(const ControlledPod& pod);
 // False if it could not be removed; a pod that is gone has none.
 Status remove_tracking(ClusterAccess& cluster, const ControlledPod& pod);

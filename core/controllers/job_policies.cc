@@ -5,7 +5,7 @@
 namespace berth {
 namespace {
 
-const ContainerEnd* matching_end(const PodFailureRule::OnExitCodes& codes, const ControlledPod& pod) {
+const ContainerEnd* matching_end(const ExitCodeRule& codes, const ControlledPod& pod) {
   for (const ContainerEnd& end : pod.ended.get()) {
     if (end.exit_code == 0 || (!codes.container.empty() && codes.container != end.name)) continue;
     const bool listed = std::find(codes.values.begin(), codes.values.end(), end.exit_code) != codes.values.end();

@@ -10,13 +10,9 @@
 namespace berth {
 namespace {
 
-bool lists(const std::vector<std::string>& uids, const ControlledPod& pod) {
-  return std::find(uids.begin(), uids.end(), pod.metadata.uid) != uids.end();
-}
-
 // Whether the pod can be counted at all, and has not been yet.
 bool is_uncounted(const JobSync& sync, const ControlledPod& pod, const std::vector<std::string>& listed) {
-  if (!is_tracked(pod) || lists(listed, pod)) return false;
+  if (!is_tracked(pod) || lists(listed, pod.metadata.uid)) return false;
   return !sync.job.spec.indexed || valid_index(pod, sync.job.spec).has_value();
 }
 

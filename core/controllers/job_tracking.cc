@@ -17,10 +17,6 @@ constexpr std::size_t kMaxUncounted = 500;  // MaxUncountedPods: the status must
 
 using Uids = std::set<std::string, std::less<>>;
 
-bool lists(const std::vector<std::string>& uids, std::string_view uid) {
-  return std::find(uids.begin(), uids.end(), uid) != uids.end();
-}
-
 // Moves those whose pods have no finalizer any more, or are gone, into the counts.
 void count_untracked(JobStatus& status, const Uids& tracked, bool indexed) {
   const auto is_untracked = [&](const std::string& uid) { return !tracked.contains(uid); };

@@ -32,7 +32,7 @@ bool Claim::adopt(const ControlledObject& object) {
   std::vector<std::string> finalizers = object.metadata.finalizers.get();
   const bool has_it = std::find(finalizers.begin(), finalizers.end(), finalizer_) != finalizers.end();
   if (!finalizer_.empty() && !has_it) finalizers.emplace_back(finalizer_);
-  return write(object, owners, std::move(finalizers));
+  return write(object, owners, finalizers);
 }
 
 void Claim::release(const ControlledObject& object) {
@@ -40,11 +40,11 @@ void Claim::release(const ControlledObject& object) {
   std::erase_if(owners, [&](const OwnerReference& each) { return each.uid == owner_.metadata.uid; });
   std::vector<std::string> finalizers = object.metadata.finalizers.get();
   std::erase(finalizers, finalizer_);
-  write(object, owners, std::move(finalizers));
+  write(object, owners, finalizers);
 }
 
 bool Claim::write(const ControlledObject& object, const std::vector<OwnerReference>& owners,
-                  std::vector<std::string> finalizers) {
+                  const std::vector<std::string>& finalizers) {
   Json metadata = Json::object();
   metadata.set("ownerReferences", owners.empty() ? Json() : to_json(owners));
   if (finalizers != object.metadata.finalizers.get()) {

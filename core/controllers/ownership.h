@@ -43,7 +43,7 @@ class Claim {
   bool adopt(const ControlledObject& object);
   void release(const ControlledObject& object);
   bool write(const ControlledObject& object, const std::vector<OwnerReference>& owners,
-             std::vector<std::string> finalizers);
+             const std::vector<std::string>& finalizers);
 
   ClusterAccess& cluster_;
   const ControlledObject& owner_;

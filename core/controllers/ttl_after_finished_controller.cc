@@ -24,7 +24,7 @@ SyncResult TtlAfterFinishedController::sync(const ObjectKey& key, ClusterAccess&
   const auto job = find_as<Job>(cluster, Job::kKind, key);
   const std::optional<Millis> expiry = job == nullptr ? std::nullopt : expiry_of(*job);
   if (!expiry) return {};
-  if (*expiry > cluster.now()) return {.wake_at = *expiry};
+  if (*expiry > cluster.now()) return {.wake_at = expiry};
   DeleteOptions options;
   options.propagation = Propagation::foreground;
   options.uid = job->metadata.uid;
