@@ -46,6 +46,8 @@ struct ReplicaSet : ControlledObject {
 };
 
 inline constexpr std::string_view kReplicationController = "ReplicationController";
+// The condition while the last attempt to create or delete pods failed; a Deployment takes it over.
+inline constexpr std::string_view kReplicaFailure = "ReplicaFailure";
 
 // As decode.h describes.
 Result<ReplicaSet> decode_replica_set(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);

@@ -9,6 +9,9 @@
 namespace berth {
 namespace {
 
+// Keys of CronJobs whose schedule an update has broken: only an event tells so. No CronJob's name has a slash.
+constexpr std::string_view kBrokenSchedule = "schedule/";
+
 // Nothing adopts a Job.
 bool selects_no_job(const ControlledObject& /*owner*/, const ControlledObject& /*job*/) { return false; }
 
@@ -22,7 +25,7 @@ std::string quoted(const std::string& text) { return Json(text).dump(); }
 SyncResult run_schedule(ClusterAccess& cluster, const CronJob& cron_job, const TimeZoneFiles& zones,
                         CronJobStatus& status) {
   const auto warn = [&](std::string reason, std::string message) {
-    cluster.record(cron_job, {ObjectEvent::Type::warning, std::move(reason), std::move(message)});
+    cluster.record(cron_job, {WorkloadEvent::Type::warning, std::move(reason), std::move(message)});
     return SyncResult();
   };
   const std::string& text = cron_job.spec.schedule;
@@ -62,6 +65,13 @@ SyncResult run_schedule(ClusterAccess& cluster, const CronJob& cron_job, const T
   return result;
 }
 
+void tell_broken_schedule(const ObjectKey& key, ClusterAccess& cluster) {
+  const auto cron_job = find_as<CronJob>(cluster, CronJob::kKind, key);
+  if (cron_job == nullptr) return;
+  cluster.record(*cron_job, {WorkloadEvent::Type::warning, "UnParseableCronJobSchedule",
+                             "unparseable schedule for cronjob: " + cron_job->spec.schedule});
+}
+
 }  // namespace
 
 void CronJobController::observe(const ObjectChange& change, const ClusterAccess& cluster, WorkQueue& queue) {
@@ -82,8 +92,7 @@ void CronJobController::observe(const ObjectChange& change, const ClusterAccess&
   const std::string& text = cron_job.spec.schedule;
   const Result<CronSchedule> schedule = CronSchedule::parse_in(text, cron_job.spec.time_zone.value_or(""), zones_);
   if (!schedule) {
-    cluster_.record(cron_job, {ObjectEvent::Type::warning, "UnParseableCronJobSchedule",
-                               "unparseable schedule for cronjob: " + text});
+    queue.add({std::string(object.metadata.namespace_), std::string(kBrokenSchedule) + object.metadata.name});
     return;
   }
   const std::int64_t now = cluster.now() / 1000;
@@ -92,6 +101,10 @@ void CronJobController::observe(const ObjectChange& change, const ClusterAccess&
 }
 
 SyncResult CronJobController::sync(const ObjectKey& key, ClusterAccess& cluster) {
+  if (key.name.starts_with(kBrokenSchedule)) {
+    tell_broken_schedule({key.name_space, key.name.substr(kBrokenSchedule.size())}, cluster);
+    return {};
+  }
   const auto cron_job = find_as<CronJob>(cluster, CronJob::kKind, key);
   if (cron_job == nullptr) return {};
   const std::vector<JobPtr> jobs = jobs_of(*cron_job, cluster);

@@ -11,15 +11,14 @@ namespace berth {
 
 class CronJobController final : public Controller {
  public:
-  // Both must outlive it. `cluster`: for the event about a schedule that an update has broken, as observe() only reads.
-  CronJobController(const TimeZoneFiles& zones, ClusterAccess& cluster) : zones_(zones), cluster_(cluster) {}
+  // `zones` must outlive it.
+  explicit CronJobController(const TimeZoneFiles& zones) : zones_(zones) {}
   std::string_view name() const override { return "cronjob"; }
   void observe(const ObjectChange& change, const ClusterAccess& cluster, WorkQueue& queue) override;
   SyncResult sync(const ObjectKey& key, ClusterAccess& cluster) override;
 
  private:
   const TimeZoneFiles& zones_;
-  ClusterAccess& cluster_;
 };
 
 }  // namespace berth

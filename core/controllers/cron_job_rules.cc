@@ -12,12 +12,12 @@
 namespace berth {
 namespace {
 
-void tell(ClusterAccess& cluster, const CronJob& cron_job, ObjectEvent::Type type, std::string reason,
+void tell(ClusterAccess& cluster, const CronJob& cron_job, WorkloadEvent::Type type, std::string reason,
           std::string message) {
   cluster.record(cron_job, {type, std::move(reason), std::move(message)});
 }
-constexpr auto kNormal = ObjectEvent::Type::normal;
-constexpr auto kWarning = ObjectEvent::Type::warning;
+constexpr auto kNormal = WorkloadEvent::Type::normal;
+constexpr auto kWarning = WorkloadEvent::Type::warning;
 
 bool is_active(const CronJobStatus& status, std::string_view uid) {
   return std::any_of(status.active.begin(), status.active.end(),

@@ -121,7 +121,7 @@ void show_suspension(JobSync& sync) {
   Condition condition = make_job_condition("Suspended", suspended ? "JobSuspended" : "JobResumed", message, sync.now);
   if (!suspended) condition.status = "False";
   if (!set_job_condition(sync.status.conditions, std::move(condition))) return;
-  sync.cluster.record(sync.job, {ObjectEvent::Type::normal, suspended ? "Suspended" : "Resumed", message});
+  sync.cluster.record(sync.job, {WorkloadEvent::Type::normal, suspended ? "Suspended" : "Resumed", message});
   sync.status.started = suspended ? OptionalTime() : OptionalTime(sync.now);
 }
 

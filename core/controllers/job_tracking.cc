@@ -112,18 +112,18 @@ bool finish(JobSync& sync) {
 }
 
 void tell_end(JobSync& sync) {
-  const auto tell = [&](ObjectEvent::Type type, const std::string& reason, const std::string& message) {
+  const auto tell = [&](WorkloadEvent::Type type, const std::string& reason, const std::string& message) {
     sync.cluster.record(sync.job, {type, reason, message});
   };
   if (sync.end->type != kJobComplete) {
-    tell(ObjectEvent::Type::warning, sync.end->reason, sync.end->message);
+    tell(WorkloadEvent::Type::warning, sync.end->reason, sync.end->message);
     return;
   }
   if (sync.job.spec.completions && sync.status.succeeded > *sync.job.spec.completions) {
-    tell(ObjectEvent::Type::warning, "TooManySucceededPods",
+    tell(WorkloadEvent::Type::warning, "TooManySucceededPods",
          "Too many succeeded pods running after completion count reached");
   }
-  tell(ObjectEvent::Type::normal, "Completed", "Job completed");
+  tell(WorkloadEvent::Type::normal, "Completed", "Job completed");
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kReplicaFailure = "ReplicaFailure";
-
 // How many pods are too many; below zero: missing.
 std::int64_t surplus(const ReplicaSet& set, const ReplicaSetPods& pods) {
   return static_cast<std::int64_t>(pods.active.size()) - set.spec.replicas;

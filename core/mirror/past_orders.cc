@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/mirror/hash.h"
+#include "core/hash.h"
 #include "core/objects/accepting.h"
 
 namespace berth {

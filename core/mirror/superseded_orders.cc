@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "core/mirror/hash.h"
+#include "core/hash.h"
 
 namespace berth {
 

@@ -12,7 +12,7 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/records.h"
-#include "core/mirror/hash.h"
+#include "core/hash.h"
 #include "core/streams/stream_server.h"
 #include "firmware-host/agent/containers/container_machine.h"
 #include "firmware-host/agent/containers/image_collector.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/mirror/hash.h"
+#include "core/hash.h"
 
 namespace berth {
 

@@ -11,30 +11,6 @@
 namespace berth {
 namespace {
 
-bool is_nothing(const Json& value) {
-  if (value.is_null()) return true;
-  if (value.is_bool()) return !value.as_bool();
-  if (value.is_number()) return value == Json(0);
-  if (value.is_string()) return value.as_string().empty();
-  return value.is_array() ? value.as_array().empty() : value.as_object().empty();
-}
-
-// Without members that say nothing; an item of a list stays.
-Json without_nothing(const Json& value) {
-  if (value.is_array()) {
-    Json items = Json::array();
-    for (const Json& item : value.as_array()) items.push_back(without_nothing(item));
-    return items;
-  }
-  if (!value.is_object()) return value;
-  Json object = Json::object();
-  for (const auto& [key, member] : value.as_object()) {
-    Json kept = without_nothing(member);
-    if (!is_nothing(kept)) object.set(key, std::move(kept));
-  }
-  return object;
-}
-
 Json comparable(const Json& object) {
   Json copy = object;
   if (Json* status = copy.find("status"); status != nullptr && at(*status, "conditions").is_array()) {

@@ -133,8 +133,8 @@ WriteResult World::remove(const ControlledObject& object, const DeleteOptions& o
   return {};
 }
 
-void World::record(const ControlledObject& about, ObjectEvent event) {
-  const char* type = event.type == ObjectEvent::Type::warning ? "Warning" : "Normal";
+void World::record(const ControlledObject& about, WorkloadEvent event) {
+  const char* type = event.type == WorkloadEvent::Type::warning ? "Warning" : "Normal";
   actions_.insert(name_event(about.kind, about.metadata.name, type, event.reason, with_short_hashes(event.message)));
 }
 

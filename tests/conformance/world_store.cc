@@ -37,6 +37,16 @@ void drop_empty(Json& metadata) {
   }
 }
 
+bool is_nothing(const Json& value) {
+  if (value.is_null()) return true;
+  if (value.is_bool()) return !value.as_bool();
+  if (value.is_number()) return value == Json(0);
+  if (value.is_string()) return value.as_string().empty();
+  return value.is_array() ? value.as_array().empty() : value.as_object().empty();
+}
+
+bool is_equal(const Json& a, const Json& b) { return is_same(without_nothing(a), without_nothing(b)); }
+
 bool is_finished_pod(const Json& pod) {
   const std::string phase = text(at(at(pod, "status"), "phase"));
   return phase == "Succeeded" || phase == "Failed";
@@ -51,6 +61,21 @@ std::int64_t grace_of(std::string_view kind, const Json& object, const DeleteOpt
 }
 
 }  // namespace
+
+Json without_nothing(const Json& value) {
+  if (value.is_array()) {
+    Json items = Json::array();
+    for (const Json& item : value.as_array()) items.push_back(without_nothing(item));
+    return items;
+  }
+  if (!value.is_object()) return value;
+  Json object = Json::object();
+  for (const auto& [key, member] : value.as_object()) {
+    Json kept = without_nothing(member);
+    if (!is_nothing(kept)) object.set(key, std::move(kept));
+  }
+  return object;
+}
 
 ObjectKey key_in(const Json& object) {
   const Json& metadata = at(object, "metadata");
@@ -130,7 +155,7 @@ void WorldStore::store(std::string_view kind, Shelf::iterator where, Json change
     shelves_.find(kind)->second.erase(where);
     return;
   }
-  if (!is_same(at(changed, "spec"), at(where->second.json, "spec"))) {
+  if (!is_equal(at(changed, "spec"), at(where->second.json, "spec"))) {
     metadata.set("generation", number(at(metadata, "generation")) + 1);
   }
   where->second.typed = typed_object(kind, changed);
@@ -146,7 +171,7 @@ bool WorldStore::patch(std::string_view kind, const ObjectKey& key, const Json& 
   without_status.erase("status");
   apply_merge_patch(changed, without_status);
   drop_empty(metadata_of(changed));
-  if (!is_same(changed, found->json)) store(kind, shelves_.find(kind)->second.find(key), std::move(changed));
+  if (!is_equal(changed, found->json)) store(kind, shelves_.find(kind)->second.find(key), std::move(changed));
   return true;
 }
 
@@ -155,7 +180,7 @@ bool WorldStore::patch_status(std::string_view kind, const ObjectKey& key, const
   if (found == nullptr) return false;
   Json changed = found->json;
   apply_merge_patch(changed, Json::object().set("status", at(merge, "status")));
-  if (!is_same(changed, found->json)) store(kind, shelves_.find(kind)->second.find(key), std::move(changed));
+  if (!is_equal(changed, found->json)) store(kind, shelves_.find(kind)->second.find(key), std::move(changed));
   return true;
 }
 

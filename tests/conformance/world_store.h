@@ -61,6 +61,8 @@ class WorldStore {
   std::vector<ObjectChange> changes_;
 };
 
+// Without members that are null, zero, false or empty, which are the same as absent ones; an item of a list stays.
+Json without_nothing(const Json& value);
 // Key of an object in a manifest.
 ObjectKey key_in(const Json& object);
 // status.conditions as a map from the type, and back.

@@ -19,7 +19,7 @@
 #include <fstream>
 #include <map>
 
-#include "core/mirror/hash.h"
+#include "core/hash.h"
 #include "firmware-host/agent/pool_files.h"
 
 namespace berth {
