@@ -102,7 +102,7 @@ void announce_end(JobSync& sync) {
 }
 
 // Whether the Job is finished now: nothing may be uncounted or terminating.
-bool finish(JobSync& sync) {
+bool finish_job(JobSync& sync) {
   const JobStatus::Uncounted& uncounted = *sync.status.uncounted;
   if (!sync.end || !uncounted.succeeded.empty() || !uncounted.failed.empty() || sync.terminating_count > 0)
     return false;
@@ -155,7 +155,7 @@ Status track_pods(JobSync& sync, JobBackoff& backoff) {
     if (removed.is_success()) removed = std::move(each);
   }
   count_untracked(status, tracked, indexed);
-  const bool finished = removed.is_success() && ended.is_all && finish(sync);
+  const bool finished = removed.is_success() && ended.is_all && finish_job(sync);
   if (Status written = write_status(sync.cluster, sync.job, listed, status); !written.is_success()) return written;
   if (finished) tell_end(sync);
   return removed;
