@@ -76,6 +76,7 @@ Json to_json(const Conditions& conditions) {
     set_time(condition, "lastTransitionTime", each.last_transition);
     set_text(condition, "reason", each.reason);
     set_text(condition, "message", each.message);
+    if (each.observed_generation != 0) condition.set("observedGeneration", each.observed_generation);
     list.push_back(std::move(condition));
   }
   return list;
@@ -131,6 +132,7 @@ void read_conditions(FieldReader& status, Conditions& out) {
     reader.read_string("status", condition.status);
     reader.read_string("reason", condition.reason);
     reader.read_string("message", condition.message);
+    reader.read_int64("observedGeneration", condition.observed_generation);
     read_time(reader, "lastProbeTime", condition.last_probe);
     read_time(reader, "lastUpdateTime", condition.last_update);
     read_time(reader, "lastTransitionTime", condition.last_transition);

@@ -58,7 +58,8 @@ struct Condition {
   std::string status;  // "True", "False" or "Unknown"
   std::string reason;
   std::string message;
-  OptionalTime last_probe;  // milliseconds since 1970, as the others
+  std::int64_t observed_generation = 0;  // of pods
+  OptionalTime last_probe;               // milliseconds since 1970, as the others
   OptionalTime last_update;
   OptionalTime last_transition;
   bool operator==(const Condition&) const = default;

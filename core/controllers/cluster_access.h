@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/json.h"
+#include "core/status.h"
 
 namespace berth {
 
@@ -50,6 +51,12 @@ struct WorkloadEvent {
   std::string message;
 };
 
+// The scale subresource of a controller.
+struct Scale {
+  std::string uid;
+  std::int32_t replicas = 0;
+};
+
 class ClusterAccess {
  public:
   virtual ~ClusterAccess() = default;
@@ -65,6 +72,8 @@ class ClusterAccess {
   virtual std::vector<ControlledPodPtr> pods_of(std::string_view name_space, std::string_view controller_uid) const = 0;
   // Whether objects of the kind live here. An owner of another kind counts as existing.
   virtual bool knows(std::string_view kind) const = 0;
+  // The scale of the object that the reference names; none: it does not exist. An error: its kind has no scale.
+  virtual Result<std::optional<Scale>> scale_of(const OwnerReference& owner, std::string_view name_space) const = 0;
 
   // The object without apiVersion and kind; a name is made from metadata.generateName.
   virtual WriteResult create(std::string_view kind, std::string_view name_space, Json object) = 0;

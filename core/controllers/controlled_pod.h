@@ -21,29 +21,24 @@ struct ContainerEnd {
   std::int32_t exit_code = 0;
 };
 
-// A condition of a pod; controllers only ask for its state.
-struct PodConditionState {
-  std::string type;
-  std::string status;
-};
-
 struct ControlledPod : ControlledObject {
   static constexpr std::string_view kKind = "Pod";
   ControlledPod() : ControlledObject(kKind) {}
 
   Text node_name;  // spec.nodeName; empty: not bound
   PodPhase phase = PodPhase::pending;
+  std::string reason;                 // status.reason
+  Shared<Conditions> conditions;      // status.conditions
   bool ready = false;                 // condition Ready is True
   OptionalTime ready_since;           // lastTransitionTime of the condition Ready; none without one
   std::int32_t restarts = 0;          // the highest restartCount of its containers
   std::int32_t sidecar_restarts = 0;  // the same of its init containers with restartPolicy Always
 
   // What only Jobs ask for.
-  std::int32_t all_restarts = 0;                      // the sum over containers and init containers
-  Shared<std::vector<ContainerEnd>> ended;            // state.terminated of containers, then of init containers
-  OptionalTime ended_at;                              // when the last container or sidecar ended; none: one has not
-  OptionalTime deletion_asked;                        // deletionTimestamp without the grace period
-  Shared<std::vector<PodConditionState>> conditions;  // in the order of the status
+  std::int32_t all_restarts = 0;            // the sum over containers and init containers
+  Shared<std::vector<ContainerEnd>> ended;  // state.terminated of containers, then of init containers
+  OptionalTime ended_at;                    // when the last container or sidecar ended; none: one has not
+  OptionalTime deletion_asked;              // deletionTimestamp without the grace period
 };
 using ControlledPodPtr = std::shared_ptr<const ControlledPod>;
 

@@ -26,7 +26,7 @@ std::optional<std::int32_t> number_in(const ControlledPod& pod, std::string_view
 // Whether the time of a comes later; no time comes before any.
 bool is_later(const OptionalTime& a, const OptionalTime& b) { return !a || (b && *a > *b); }
 
-bool goes_first(const ControlledPodPtr& first, const ControlledPodPtr& second) {
+bool is_less_useful(const ControlledPodPtr& first, const ControlledPodPtr& second) {
   const ControlledPod& a = *first;
   const ControlledPod& b = *second;
   if (a.node_name.empty() != b.node_name.empty()) return a.node_name.empty();
@@ -158,7 +158,7 @@ std::vector<ControlledPodPtr> pods_to_remove(const JobSpec& spec, std::vector<Co
       const auto end = std::find_if(begin, active.end(), [&](const auto& pod) { return index(pod) != index(*begin); });
       std::vector<ControlledPodPtr> same(begin, end);
       if (valid_index(**begin, spec)) {
-        stable_sort(same, goes_first);
+        stable_sort(same, is_less_useful);
         left.push_back(same.back());
         same.pop_back();
       }
@@ -168,7 +168,7 @@ std::vector<ControlledPodPtr> pods_to_remove(const JobSpec& spec, std::vector<Co
   } else {
     left = std::move(active);
   }
-  stable_sort(left, goes_first);
+  stable_sort(left, is_less_useful);
   for (const ControlledPodPtr& pod : left) {
     if (static_cast<std::int64_t>(removed.size()) >= count) break;
     removed.push_back(pod);

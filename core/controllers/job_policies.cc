@@ -14,8 +14,8 @@ const ContainerEnd* matching_end(const ExitCodeRule& codes, const ControlledPod&
   return nullptr;
 }
 
-const PodConditionState* matching_condition(const PodFailureRule& rule, const ControlledPod& pod) {
-  for (const PodConditionState& condition : pod.conditions.get()) {
+const Condition* matching_condition(const PodFailureRule& rule, const ControlledPod& pod) {
+  for (const Condition& condition : pod.conditions.get()) {
     for (const PodFailureRule::Pattern& pattern : rule.on_pod_conditions) {
       if (pattern.type == condition.type && pattern.status == condition.status) return &condition;
     }
@@ -31,7 +31,7 @@ std::optional<std::string> match_rule(const PodFailureRule& rule, const Controll
     if (end == nullptr) return std::nullopt;
     return "Container " + end->name + " for pod " + name + " failed with exit code " + std::to_string(end->exit_code);
   }
-  const PodConditionState* condition = matching_condition(rule, pod);
+  const Condition* condition = matching_condition(rule, pod);
   if (condition == nullptr) return std::nullopt;
   return "Pod " + name + " has condition " + condition->type;
 }

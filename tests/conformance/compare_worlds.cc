@@ -58,6 +58,7 @@ Json final_object(const std::string& kind, const Json& object) {
   extract.set("metadata", std::move(metadata)).set("owner", owner_uid(object));
   if (kind != "Node") extract.set("status", at(object, "status"));
   Json spec = Json::object();
+  if (kind == "ReplicationController") spec = at(object, "spec");  // the records do not cut it down
   for (const std::string_view key : {"replicas", "paused", "suspend", "parallelism", "taints"}) {
     spec.set(key, at(at(object, "spec"), key));
   }
@@ -70,6 +71,11 @@ Json final_object(const std::string& kind, const Json& object) {
 std::string compare_actions(const std::multiset<std::string>& got, const std::multiset<std::string>& wanted) {
   if (got == wanted) return "";
   return "actions: got " + show_rest(got, wanted) + ", want " + show_rest(wanted, got);
+}
+
+std::string compare_answers(const Json& got, const Json& wanted) {
+  if (is_same(without_nothing(got), without_nothing(wanted))) return "";
+  return "answer: got " + got.dump() + ", want " + wanted.dump();
 }
 
 std::string compare_worlds(const WorldStore& got, const WorldStore& wanted) {

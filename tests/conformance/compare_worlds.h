@@ -13,6 +13,8 @@ namespace berth {
 
 // Creations, deletions and events, in any order.
 std::string compare_actions(const std::multiset<std::string>& got, const std::multiset<std::string>& wanted);
+// What an operation answered.
+std::string compare_answers(const Json& got, const Json& wanted);
 // All objects with everything in them. What is zero or empty is the same as what is absent; conditions are compared by
 // type.
 std::string compare_worlds(const WorldStore& got, const WorldStore& wanted);

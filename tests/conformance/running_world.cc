@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/api/timestamp.h"
+#include "core/controllers/eviction.h"
 #include "core/controllers/garbage_collector.h"
 #include "tests/conformance/verdict.h"
 #include "tests/conformance/world_pods.h"
@@ -40,14 +41,29 @@ void apply_operation(WorldStore& store, const Json& operation) {
   }
 }
 
-RunningWorld::RunningWorld(const Json& input, std::vector<std::unique_ptr<Controller>> controllers)
+namespace {
+
+Json to_json(const EvictionAnswer& answer) {
+  Json json = Json::object();
+  json.set("code", answer.code).set("message", answer.message).set("causes", berth::to_json(answer.causes));
+  return json;
+}
+
+}  // namespace
+
+RunningWorld::RunningWorld(const Json& input, const MakeControllers& make_controllers)
     : input_(input),
       start_(parse_timestamp(text(at(input, "start"))).value_or(0)),
       world_(start_),
-      manager_(world_, std::move(controllers)) {}
+      manager_(world_, make_controllers(world_)) {
+  for (const std::string& name : strings(at(input, "controllers"))) {
+    if (name == "podgc") pod_gc_.emplace(number(at(input, "terminatedPodThreshold")));
+  }
+}
 
 void RunningWorld::run(const Json& operation) {
   const std::string op = text(at(operation, "op"));
+  answer_ = Json();
   if (op == "advance") {
     for (std::int64_t i = 0; i < number(at(operation, "seconds")); ++i) tick();
     return;
@@ -55,6 +71,10 @@ void RunningWorld::run(const Json& operation) {
   if (op == "podLimit") {
     const Json& max = at(operation, "max");
     world_.limit_pods(max.is_null() ? std::nullopt : std::optional(number(max)));
+  } else if (op == "setScale") {
+    world_.set_scale(text(at(operation, "name")), static_cast<std::int32_t>(number(at(operation, "replicas"))));
+  } else if (op == "evict") {
+    answer_ = to_json(evict(world_, {"default", text(at(operation, "name"))}));
   } else {
     apply_operation(world_.store(), operation);
   }
@@ -76,6 +96,7 @@ void RunningWorld::tick() {
   world_.store().set_now(world_.now() + 1000);
   manager_.wake();
   run_kubelet();
+  if (pod_gc_ && (world_.now() - start_) % PodGc::kPeriod == 0) pod_gc_->run(world_);
   settle();
 }
 

@@ -2,11 +2,14 @@
 // to do.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/controllers/manager.h"
+#include "core/controllers/pod_gc.h"
 #include "tests/conformance/world.h"
 
 namespace berth {
@@ -18,13 +21,16 @@ DeleteOptions delete_options(const Json& json, std::string_view propagation, std
 
 class RunningWorld {
  public:
-  // `input`: of a case; its `start` and `kubelet` are read. It must outlive the world.
-  RunningWorld(const Json& input, std::vector<std::unique_ptr<Controller>> controllers);
+  using MakeControllers = std::function<std::vector<std::unique_ptr<Controller>>(World& world)>;
+  // `input`: of a case; its `start`, `kubelet` and what PodGC needs are read. It must outlive the world.
+  RunningWorld(const Json& input, const MakeControllers& make_controllers);
 
   World& world() { return world_; }
   Millis start() const { return start_; }
   // One of the operations of a case.
   void run(const Json& operation);
+  // What the last operation answered; null unless it was an eviction.
+  const Json& answer() const { return answer_; }
 
  private:
   void deliver();
@@ -37,6 +43,8 @@ class RunningWorld {
   Millis start_;
   World world_;
   ControllerManager manager_;
+  std::optional<PodGc> pod_gc_;
+  Json answer_;
 };
 
 }  // namespace berth

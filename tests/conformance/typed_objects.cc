@@ -9,10 +9,14 @@
 #include <utility>
 
 #include "core/api/cron_job.h"
+#include "core/api/decode.h"
 #include "core/api/deployment.h"
+#include "core/api/disruption_budget.h"
 #include "core/api/job.h"
+#include "core/api/node.h"
 #include "core/api/replica_set.h"
 #include "core/api/timestamp.h"
+#include "core/controllers/controlled_node.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/field_reader.h"
 #include "tests/conformance/verdict.h"
@@ -103,9 +107,6 @@ void fill_ends(const Json& object, ControlledPod& pod) {
     pod.deletion_asked =
         *pod.metadata.deletion - number(at(at(object, "metadata"), "deletionGracePeriodSeconds")) * 1000;
   }
-  for (const Json& each : list(at(status, "conditions"))) {
-    pod.conditions.edit().push_back({text(at(each, "type")), text(at(each, "status"))});
-  }
 }
 
 ObjectPtr typed_pod(const Json& object) {
@@ -116,24 +117,43 @@ ObjectPtr typed_pod(const Json& object) {
   pod->node_name = text(at(at(object, "spec"), "nodeName"));
   const Json& status = at(object, "status");
   pod->phase = phase_of(text(at(status, "phase")));
-  for (const Json& condition : list(at(status, "conditions"))) {
-    if (text(at(condition, "type")) != "Ready") continue;
-    pod->ready = text(at(condition, "status")) == "True";
-    pod->ready_since = parse_timestamp(text(at(condition, "lastTransitionTime")));
+  pod->reason = text(at(status, "reason"));
+  Findings findings(Rules::off);
+  FieldReader reader(status, "status", findings);
+  decode::read_conditions(reader, pod->conditions.edit());
+  if (const Condition* ready = find_condition(pod->conditions.get(), "Ready")) {
+    pod->ready = ready->status == "True";
+    pod->ready_since = ready->last_transition;
   }
   fill_restarts(object, *pod);
   fill_ends(object, *pod);
   return pod;
 }
 
+ObjectPtr typed_node(const Json& object) {
+  Result<Node> decoded = decode_node(object, nullptr, Rules::off);
+  auto node = std::make_shared<ControlledNode>();
+  Result<ControlledObject> head = decode_metadata("Node", object);
+  if (!head) return checked("Node", std::move(head));
+  if (!decoded) return checked("Node", Result<ControlledNode>(decoded.error()));
+  node->metadata = head->metadata;
+  node->taints = decoded->taints;
+  for (const Json& condition : list(at(at(object, "status"), "conditions"))) {
+    if (text(at(condition, "type")) == "Ready") node->ready = text(at(condition, "status")) == "True";
+  }
+  return node;
+}
+
 }  // namespace
 
 ObjectPtr typed_object(std::string_view kind, const Json& object) {
   if (kind == "Pod") return typed_pod(object);
+  if (kind == "Node") return typed_node(object);
   if (kind == "ReplicaSet") return checked(kind, decode_replica_set(object, nullptr, Rules::off));
   if (kind == "ReplicationController") {
     return checked(kind, decode_replication_controller(object, nullptr, Rules::off));
   }
+  if (kind == "PodDisruptionBudget") return checked(kind, decode_disruption_budget(object, nullptr, Rules::off));
   if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
   if (kind == "Job") return checked(kind, decode_job(object, nullptr, Rules::off));
   if (kind == "CronJob") return checked(kind, decode_cron_job(object, nullptr, Rules::off));

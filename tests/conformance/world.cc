@@ -47,6 +47,22 @@ std::vector<ControlledPodPtr> World::pods_of(std::string_view name_space, std::s
   return found;
 }
 
+Result<std::optional<Scale>> World::scale_of(const OwnerReference& owner, std::string_view name_space) const {
+  static const std::map<std::string, std::string> kWithoutScale{{"DaemonSet", "daemonsets.apps"},
+                                                                {"Job", "jobs.batch"}};
+  if (const auto found = kWithoutScale.find(owner.kind); found != kWithoutScale.end()) {
+    return Status::error(found->second + " does not implement the scale subresource");
+  }
+  if (const auto widget = widgets_.find(owner.name); owner.kind == "Widget" && widget != widgets_.end()) {
+    return std::optional<Scale>({"Widget." + owner.name, widget->second});
+  }
+  const Json* object = store_.find(owner.kind, {std::string(name_space), owner.name});
+  if (object == nullptr) return std::optional<Scale>();
+  const Json& replicas = at(at(*object, "spec"), "replicas");
+  return std::optional<Scale>(
+      {text(at(at(*object, "metadata"), "uid")), replicas.is_null() ? 1 : static_cast<std::int32_t>(number(replicas))});
+}
+
 bool World::is_over_limit() const {
   if (!pod_limit_) return false;
   std::int64_t unfinished = 0;

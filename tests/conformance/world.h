@@ -22,6 +22,9 @@ class World final : public ClusterAccess {
   // Creations of pods are refused while so many unfinished ones exist; none: no limit.
   void limit_pods(std::optional<std::int64_t> max) { pod_limit_ = max; }
 
+  // The scale subresource of the custom resource Widget of this name.
+  void set_scale(const std::string& widget, std::int32_t replicas) { widgets_[widget] = replicas; }
+
   // What controllers have done since the last call: "create Pod web-01", "event ReplicaSet web Normal ...".
   std::multiset<std::string> take_actions();
 
@@ -30,6 +33,7 @@ class World final : public ClusterAccess {
   std::vector<ObjectPtr> list(std::string_view kind, std::string_view name_space) const override;
   std::vector<ControlledPodPtr> pods_of(std::string_view name_space, std::string_view controller_uid) const override;
   bool knows(std::string_view kind) const override { return store_.knows(kind); }
+  Result<std::optional<Scale>> scale_of(const OwnerReference& owner, std::string_view name_space) const override;
   WriteResult create(std::string_view kind, std::string_view name_space, Json object) override;
   WriteResult patch(const ControlledObject& object, const Json& merge) override;
   WriteResult patch_status(const ControlledObject& object, const Json& merge) override;
@@ -46,6 +50,7 @@ class World final : public ClusterAccess {
   WorldStore store_;
   std::optional<std::int64_t> pod_limit_;
   std::map<std::string, std::string> hashes_;  // as computed -> as called
+  std::map<std::string, std::int32_t> widgets_;
   std::multiset<std::string> actions_;
 };
 

@@ -65,7 +65,8 @@ TEST(JobFailurePolicy, ExitCodesOfNamedContainers) {
 TEST(JobFailurePolicy, TheFirstRuleThatMatchesDecides) {
   auto pod = pod_named("p");
   pod->ended.edit() = {{"c", 3}};
-  pod->conditions.edit() = {{"DisruptionTarget", "True"}};
+  pod->conditions.edit().emplace_back().type = "DisruptionTarget";
+  pod->conditions.edit().back().status = "True";
   JobSpec spec = with_exit_codes(PodFailureRule::Action::fail_job, {.container = "", .in = true, .values = {3}});
   EXPECT_EQ(match_failure_policy(spec, *pod).message,
             "Container c for pod default/p failed with exit code 3 matching FailJob rule at index 0");

@@ -19,7 +19,7 @@ namespace berth {
 class WorldOf {
  public:
   // With the Deployment and the ReplicaSet controller.
-  WorldOf() : world_(input_, controllers()) {}
+  WorldOf() : world_(input_, [](World&) { return controllers(); }) {}
 
   // An operation as tests/conformance/README.md describes them.
   void run(std::string_view operation) { world_.run(parsed_json(operation)); }
