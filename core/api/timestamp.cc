@@ -1,8 +1,8 @@
 #include "core/api/timestamp.h"
 
 #include <algorithm>
-#include <array>
 
+#include "core/api/civil_date.h"
 #include "core/ascii.h"
 
 namespace berth {
@@ -51,22 +51,6 @@ class Scanner {
   bool good_ = true;
 };
 
-std::int64_t days_in(std::int64_t year, std::int64_t month) {
-  static constexpr std::array kDays{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  return month == 2 && leap ? 29 : kDays[static_cast<std::size_t>(month - 1)];
-}
-
-// Days since 1970-01-01, computed in eras of 400 years that start on 1 March.
-std::int64_t day_number(std::int64_t year, std::int64_t month, std::int64_t day) {
-  constexpr std::int64_t kDaysPerEra = 146'097;
-  constexpr std::int64_t kDaysTo1970 = 719'468;                       // from 0000-03-01
-  const std::int64_t shifted = month <= 2 ? year + 399 : year + 400;  // one era later, so that none is negative
-  const std::int64_t of_era = shifted % 400;
-  const std::int64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-  return (shifted / 400 - 1) * kDaysPerEra + of_era * 365 + of_era / 4 - of_era / 100 + of_year - kDaysTo1970;
-}
-
 std::string digits_of(std::int64_t value, std::size_t count) {
   std::string text = std::to_string(value);
   return std::string(count - std::min(count, text.size()), '0') + text;
@@ -76,15 +60,18 @@ std::string digits_of(std::int64_t value, std::size_t count) {
 
 std::string to_timestamp(std::int64_t milliseconds) {
   const std::int64_t seconds = milliseconds / 1000;
-  const std::int64_t days = seconds / 86'400;
-  std::int64_t year = 1970 + days / 366;  // not too late
-  while (day_number(year + 1, 1, 1) <= days) ++year;
-  std::int64_t month = 1;
-  while (month < 12 && day_number(year, month + 1, 1) <= days) ++month;
-  const std::int64_t day = days - day_number(year, month, 1) + 1;
-  return digits_of(year, 4) + "-" + digits_of(month, 2) + "-" + digits_of(day, 2) + "T" +
+  const CivilDate date = civil_date(day_of(seconds));
+  return digits_of(date.year, 4) + "-" + digits_of(date.month, 2) + "-" + digits_of(date.day, 2) + "T" +
          digits_of(seconds / 3600 % 24, 2) + ":" + digits_of(seconds / 60 % 60, 2) + ":" + digits_of(seconds % 60, 2) +
          "Z";
+}
+
+std::string to_timestamp_in_zone(std::int64_t milliseconds, std::int32_t offset) {
+  std::string text = to_timestamp(milliseconds + std::int64_t{offset} * 1000);
+  if (offset == 0) return text;
+  const std::int32_t minutes = (offset < 0 ? -offset : offset) / 60;
+  text.back() = offset < 0 ? '-' : '+';
+  return text + digits_of(minutes / 60, 2) + ":" + digits_of(minutes % 60, 2);
 }
 
 std::optional<std::int64_t> parse_timestamp(std::string_view text) {
@@ -111,9 +98,10 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     if (hours > 23 || minutes > 59) return std::nullopt;
     offset = (west ? -1 : 1) * (hours * 60 + minutes);
   }
-  if (!scan.at_end() || month < 1 || month > 12 || day < 1 || day > days_in(year, month)) return std::nullopt;
+  if (!scan.at_end() || month < 1 || month > 12) return std::nullopt;
+  if (day < 1 || day > days_in(year, static_cast<int>(month))) return std::nullopt;
   if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  const std::int64_t minutes = (day_number(year, month, day) * 24 + hour) * 60 + minute - offset;
+  const std::int64_t minutes = (day_number(year, static_cast<int>(month), day) * 24 + hour) * 60 + minute - offset;
   return (minutes * 60 + second) * 1000 + milli;
 }
 

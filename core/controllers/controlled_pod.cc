@@ -10,6 +10,11 @@ bool is_active(const ControlledPod& pod) { return !is_finished(pod) && !pod.meta
 
 bool is_terminating(const ControlledPod& pod) { return !is_finished(pod) && pod.metadata.deletion; }
 
+int deletion_rank(PodPhase phase) {
+  if (phase == PodPhase::unknown) return 1;
+  return phase == PodPhase::running ? 2 : 0;
+}
+
 bool is_available(const ControlledPod& pod, std::int32_t min_ready_seconds, Millis now) {
   if (!pod.ready) return false;
   if (min_ready_seconds == 0) return true;

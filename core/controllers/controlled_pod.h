@@ -15,6 +15,12 @@ namespace berth {
 
 enum class PodPhase { pending, running, succeeded, failed, unknown };
 
+// A container that has ended.
+struct ContainerEnd {
+  std::string name;
+  std::int32_t exit_code = 0;
+};
+
 struct ControlledPod : ControlledObject {
   static constexpr std::string_view kKind = "Pod";
   ControlledPod() : ControlledObject(kKind) {}
@@ -27,6 +33,12 @@ struct ControlledPod : ControlledObject {
   OptionalTime ready_since;           // lastTransitionTime of the condition Ready; none without one
   std::int32_t restarts = 0;          // the highest restartCount of its containers
   std::int32_t sidecar_restarts = 0;  // the same of its init containers with restartPolicy Always
+
+  // What only Jobs ask for.
+  std::int32_t all_restarts = 0;            // the sum over containers and init containers
+  Shared<std::vector<ContainerEnd>> ended;  // state.terminated of containers, then of init containers
+  OptionalTime ended_at;                    // when the last container or sidecar ended; none: one has not
+  OptionalTime deletion_asked;              // deletionTimestamp without the grace period
 };
 using ControlledPodPtr = std::shared_ptr<const ControlledPod>;
 
@@ -36,6 +48,8 @@ bool is_finished(const ControlledPod& pod);
 bool is_active(const ControlledPod& pod);
 // Being deleted, and not finished.
 bool is_terminating(const ControlledPod& pod);
+// Pods go in the order of their phases: pending ones first, then unknown, then running ones.
+int deletion_rank(PodPhase phase);
 // Ready for at least this time. `now`: milliseconds since 1970.
 bool is_available(const ControlledPod& pod, std::int32_t min_ready_seconds, Millis now);
 // When the next of the pods that are ready becomes available; none: no time will change that.

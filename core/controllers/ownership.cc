@@ -1,6 +1,7 @@
 #include "core/controllers/ownership.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth {
 
@@ -28,18 +29,27 @@ bool Claim::take(const ControlledObject& object, bool eligible) {
 bool Claim::adopt(const ControlledObject& object) {
   std::vector<OwnerReference> owners = object.metadata.owner_references.get();
   owners.push_back(controller_reference(owner_, api_version_));
-  return write_owners(object, owners);
+  std::vector<std::string> finalizers = object.metadata.finalizers.get();
+  const bool has_it = std::find(finalizers.begin(), finalizers.end(), finalizer_) != finalizers.end();
+  if (!finalizer_.empty() && !has_it) finalizers.emplace_back(finalizer_);
+  return write(object, owners, finalizers);
 }
 
 void Claim::release(const ControlledObject& object) {
   std::vector<OwnerReference> owners = object.metadata.owner_references.get();
   std::erase_if(owners, [&](const OwnerReference& each) { return each.uid == owner_.metadata.uid; });
-  write_owners(object, owners);
+  std::vector<std::string> finalizers = object.metadata.finalizers.get();
+  std::erase(finalizers, finalizer_);
+  write(object, owners, finalizers);
 }
 
-bool Claim::write_owners(const ControlledObject& object, const std::vector<OwnerReference>& owners) {
+bool Claim::write(const ControlledObject& object, const std::vector<OwnerReference>& owners,
+                  const std::vector<std::string>& finalizers) {
   Json metadata = Json::object();
   metadata.set("ownerReferences", owners.empty() ? Json() : to_json(owners));
+  if (finalizers != object.metadata.finalizers.get()) {
+    metadata.set("finalizers", finalizers.empty() ? Json() : to_json(finalizers));
+  }
   const WriteResult result = cluster_.patch(object, Json::object().set("metadata", std::move(metadata)));
   if (!result.is_done() && result.code != WriteResult::Code::not_found) status_ = Status::error(result.message);
   return result.is_done();

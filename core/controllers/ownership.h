@@ -18,10 +18,11 @@ OwnerReference controller_reference(const ControlledObject& owner, std::string_v
 
 class Claim {
  public:
-  // All three must outlive the claim. An empty selector matches everything.
+  // All must outlive the claim. An empty selector matches everything. `finalizer`: what an adoption adds and a release
+  // removes as well; empty: none.
   Claim(ClusterAccess& cluster, const ControlledObject& owner, std::string_view api_version,
-        const LabelSelector& selector)
-      : cluster_(cluster), owner_(owner), api_version_(api_version), selector_(selector) {}
+        const LabelSelector& selector, std::string_view finalizer = "")
+      : cluster_(cluster), owner_(owner), api_version_(api_version), selector_(selector), finalizer_(finalizer) {}
 
   // Whether the object is the owner's, after it was adopted or released if it should be. `eligible`: whether it may be
   // the owner's at all, besides its labels.
@@ -41,12 +42,14 @@ class Claim {
  private:
   bool adopt(const ControlledObject& object);
   void release(const ControlledObject& object);
-  bool write_owners(const ControlledObject& object, const std::vector<OwnerReference>& owners);
+  bool write(const ControlledObject& object, const std::vector<OwnerReference>& owners,
+             const std::vector<std::string>& finalizers);
 
   ClusterAccess& cluster_;
   const ControlledObject& owner_;
   std::string_view api_version_;
   const LabelSelector& selector_;
+  std::string_view finalizer_;
   Status status_;
 };
 

@@ -24,11 +24,6 @@ std::int32_t deletion_cost(const ControlledPod& pod) {
   return error == std::errc{} && end == text.data() + text.size() ? cost : 0;
 }
 
-int phase_rank(PodPhase phase) {
-  if (phase == PodPhase::unknown) return 1;
-  return phase == PodPhase::running ? 2 : 0;
-}
-
 // -1 for a time that has not passed yet.
 int power_of_two(Millis since, Millis now) {
   if (now <= since) return -1;
@@ -53,7 +48,7 @@ bool goes_before(const Candidate& first, const Candidate& second, Millis now) {
   const ControlledPod& a = *first.pod;
   const ControlledPod& b = *second.pod;
   if (a.node_name.empty() != b.node_name.empty()) return a.node_name.empty();
-  if (phase_rank(a.phase) != phase_rank(b.phase)) return phase_rank(a.phase) < phase_rank(b.phase);
+  if (deletion_rank(a.phase) != deletion_rank(b.phase)) return deletion_rank(a.phase) < deletion_rank(b.phase);
   if (a.ready != b.ready) return !a.ready;
   if (first.cost != second.cost) return first.cost < second.cost;
   if (first.related_on_node != second.related_on_node) return first.related_on_node > second.related_on_node;

@@ -24,8 +24,8 @@ using ReplayFunction = berth::Verdict (*)(const berth::Json&);
 ReplayFunction replay_for(const berth::Json& first) {
   const berth::Json& input = berth::at(first, "input");
   if (!berth::at(first, "kind").is_null() || !berth::at(input, "kind").is_null()) return berth::replay_hint;
-  const bool of_controllers = !berth::at(input, "controllers").is_null() || !berth::at(input, "schedule").is_null();
-  if (of_controllers) return berth::replay_controllers;
+  if (!berth::at(input, "schedule").is_null()) return berth::replay_cron_schedule;
+  if (!berth::at(input, "controllers").is_null()) return berth::replay_controllers;
   if (!berth::at(input, "ops").is_null()) return berth::replay_queue;
   if (!berth::at(input, "profile").is_null()) return berth::replay_extension_points;
   if (!berth::at(input, "pending").is_null()) return berth::replay_decisions;

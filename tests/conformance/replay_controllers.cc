@@ -7,9 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/controllers/cron_job_controller.h"
 #include "core/controllers/deployment_controller.h"
 #include "core/controllers/disruption_controller.h"
+#include "core/controllers/job_controller.h"
 #include "core/controllers/replica_set_controller.h"
+#include "core/controllers/ttl_after_finished_controller.h"
+#include "firmware-host/gateway/time_zone_folder.h"
 #include "tests/conformance/compare_worlds.h"
 #include "tests/conformance/running_world.h"
 #include "tests/conformance/verdict.h"
@@ -20,10 +24,14 @@ namespace {
 
 // Null if Berth has no controller of this name.
 std::unique_ptr<Controller> make_controller(const std::string& name) {
+  static const TimeZoneFolder kZones;
+  if (name == "cronjob") return std::make_unique<CronJobController>(kZones);
+  if (name == "job") return std::make_unique<JobController>();
   if (name == "disruption") return std::make_unique<DisruptionController>();
   if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
+  if (name == "ttl-after-finished") return std::make_unique<TtlAfterFinishedController>();
   return nullptr;
 }
 
@@ -103,10 +111,6 @@ Verdict replay_controllers(const Json& test_case) {
   const Json& input = at(test_case, "input");
   const Json::Array& operations = list(at(input, "ops"));
   const Json::Array& records = list(at(test_case, "expect"));
-  if (!at(input, "schedule").is_null()) {
-    verdict.left_out["schedules of CronJobs"] = 1;
-    return verdict;
-  }
   for (const std::string& name : strings(at(input, "controllers"))) {
     if (is_known(name)) continue;
     verdict.left_out[name + " controller"] = static_cast<int>(operations.size());

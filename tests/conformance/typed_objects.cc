@@ -8,11 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "core/api/cron_job.h"
 #include "core/api/decode.h"
 #include "core/api/deployment.h"
 #include "core/api/disruption_budget.h"
+#include "core/api/job.h"
 #include "core/api/node.h"
 #include "core/api/replica_set.h"
+#include "core/api/timestamp.h"
 #include "core/controllers/controlled_node.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/field_reader.h"
@@ -57,14 +60,53 @@ std::int32_t highest_restarts(const Json& statuses, const std::set<std::string>*
   return highest;
 }
 
-void fill_restarts(const Json& object, ControlledPod& pod) {
-  const Json& status = at(object, "status");
-  pod.restarts = highest_restarts(at(status, "containerStatuses"), nullptr);
+std::set<std::string> sidecars_of(const Json& object) {
   std::set<std::string> sidecars;
   for (const Json& each : list(at(at(object, "spec"), "initContainers"))) {
     if (text(at(each, "restartPolicy")) == "Always") sidecars.insert(text(at(each, "name")));
   }
+  return sidecars;
+}
+
+void fill_restarts(const Json& object, ControlledPod& pod) {
+  const Json& status = at(object, "status");
+  pod.restarts = highest_restarts(at(status, "containerStatuses"), nullptr);
+  const std::set<std::string> sidecars = sidecars_of(object);
   pod.sidecar_restarts = highest_restarts(at(status, "initContainerStatuses"), &sidecars);
+}
+
+// When all of them have ended: the time of the last. False: one has not.
+bool find_end(const Json& statuses, const std::set<std::string>* among, OptionalTime& last) {
+  for (const Json& each : list(statuses)) {
+    if (among != nullptr && !among->contains(text(at(each, "name")))) continue;
+    const std::optional<Millis> end = parse_timestamp(text(at(at(at(each, "state"), "terminated"), "finishedAt")));
+    if (!end) return false;
+    if (!last || *last < *end) last = end;
+  }
+  return true;
+}
+
+// What Jobs ask for.
+void fill_ends(const Json& object, ControlledPod& pod) {
+  const Json& status = at(object, "status");
+  for (const std::string_view statuses : {"containerStatuses", "initContainerStatuses"}) {
+    for (const Json& each : list(at(status, statuses))) {
+      pod.all_restarts += static_cast<std::int32_t>(number(at(each, "restartCount")));
+      const Json& end = at(at(each, "state"), "terminated");
+      if (end.is_null()) continue;
+      pod.ended.edit().push_back({text(at(each, "name")), static_cast<std::int32_t>(number(at(end, "exitCode")))});
+    }
+  }
+  const std::set<std::string> sidecars = sidecars_of(object);
+  OptionalTime last;
+  if (find_end(at(status, "containerStatuses"), nullptr, last) &&
+      find_end(at(status, "initContainerStatuses"), &sidecars, last)) {
+    pod.ended_at = last;
+  }
+  if (pod.metadata.deletion) {
+    pod.deletion_asked =
+        *pod.metadata.deletion - number(at(at(object, "metadata"), "deletionGracePeriodSeconds")) * 1000;
+  }
 }
 
 ObjectPtr typed_pod(const Json& object) {
@@ -84,6 +126,7 @@ ObjectPtr typed_pod(const Json& object) {
     pod->ready_since = ready->last_transition;
   }
   fill_restarts(object, *pod);
+  fill_ends(object, *pod);
   return pod;
 }
 
@@ -112,6 +155,8 @@ ObjectPtr typed_object(std::string_view kind, const Json& object) {
   }
   if (kind == "PodDisruptionBudget") return checked(kind, decode_disruption_budget(object, nullptr, Rules::off));
   if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
+  if (kind == "Job") return checked(kind, decode_job(object, nullptr, Rules::off));
+  if (kind == "CronJob") return checked(kind, decode_cron_job(object, nullptr, Rules::off));
   return checked(kind, decode_metadata(kind, object));
 }
 

@@ -22,6 +22,7 @@ Verdict replay_decisions(const Json& test_case);
 Verdict replay_queue(const Json& test_case);
 Verdict replay_hint(const Json& test_case);
 Verdict replay_extension_points(const Json& test_case);
+Verdict replay_cron_schedule(const Json& test_case);
 Verdict replay_controllers(const Json& test_case);
 
 // The member, or null JSON if it is absent.

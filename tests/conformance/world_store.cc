@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/api/job.h"
 #include "core/api/timestamp.h"
 #include "core/controllers/garbage_collector.h"
 #include "core/json/canonical.h"
@@ -124,7 +125,8 @@ std::string WorldStore::create(std::string_view kind, Json object) {
   if (const int count = ++uids_[uid]; count > 1) uid += "." + std::to_string(count);
   metadata.set("uid", uid).set("generation", 1);
   if (at(metadata, "creationTimestamp").is_null()) metadata.set("creationTimestamp", to_timestamp(now_));
-  drop_empty(metadata);
+  if (kind == "Job") set_job_defaults(object);
+  drop_empty(metadata_of(object));
   if (kind == "Pod" && at(at(object, "status"), "phase").is_null()) {
     if (object.find("status") == nullptr) object.set("status", Json::object());
     object.find("status")->set("phase", "Pending");

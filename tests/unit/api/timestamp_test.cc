@@ -30,6 +30,12 @@ TEST(Timestamp, IsWrittenAsItIsRead) {
   }
 }
 
+TEST(Timestamp, IsWrittenAsClocksOfAZoneShowIt) {
+  EXPECT_EQ(to_timestamp_in_zone(1'746'057'806'000, 0), "2025-05-01T00:03:26Z");
+  EXPECT_EQ(to_timestamp_in_zone(1'746'057'806'000, 7200), "2025-05-01T02:03:26+02:00");
+  EXPECT_EQ(to_timestamp_in_zone(1'746'057'806'000, -12'600), "2025-04-30T20:33:26-03:30");
+}
+
 TEST(Timestamp, RefusesInvalidTimes) {
   for (std::string_view text :
        {"", "2025", "2025-05-01", "2025-05-01 00:00:00Z", "2025-05-01T00:00:00", "2025-13-01T00:00:00Z",
