@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/api/workload_meta.h"
@@ -20,10 +22,11 @@ struct ControlledPod : ControlledObject {
 
   Text node_name;  // spec.nodeName; empty: not bound
   PodPhase phase = PodPhase::pending;
-  bool ready = false;                 // condition Ready is True
-  OptionalTime ready_since;           // lastTransitionTime of the condition Ready; none without one
-  std::int32_t restarts = 0;          // the highest restartCount of its containers
-  std::int32_t sidecar_restarts = 0;  // the same of its init containers with restartPolicy Always
+  bool ready = false;                                 // condition Ready is True
+  OptionalTime ready_since;                           // lastTransitionTime of the condition Ready; none without one
+  std::int32_t restarts = 0;                          // the highest restartCount of its containers
+  std::int32_t sidecar_restarts = 0;                  // the same of its init containers with restartPolicy Always
+  Shared<std::map<std::string, std::string>> claims;  // names of PersistentVolumeClaims by that of their volume
 };
 using ControlledPodPtr = std::shared_ptr<const ControlledPod>;
 

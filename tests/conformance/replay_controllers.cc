@@ -12,6 +12,8 @@
 #include "core/controllers/garbage_collector.h"
 #include "core/controllers/manager.h"
 #include "core/controllers/replica_set_controller.h"
+#include "core/controllers/stateful_set_controller.h"
+#include "core/json/canonical.h"
 #include "tests/conformance/compare_worlds.h"
 #include "tests/conformance/verdict.h"
 #include "tests/conformance/world.h"
@@ -21,10 +23,15 @@ namespace berth {
 namespace {
 
 // Null if Berth has no controller of this name.
-std::unique_ptr<Controller> make_controller(const std::string& name) {
+std::unique_ptr<Controller> make_controller(const std::string& name, const Json& input) {
   if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
+  if (name == "statefulset") {
+    StatefulSetOptions options;
+    options.max_unavailable = flag(at(at(input, "featureGates"), "MaxUnavailableStatefulSet"));
+    return std::make_unique<StatefulSetController>(options);
+  }
   return nullptr;
 }
 
@@ -63,7 +70,8 @@ class ControllerReplay {
   explicit ControllerReplay(const Json& input)
       : input_(input), start_(parse_timestamp(text(at(input, "start"))).value_or(0)), world_(start_) {
     std::vector<std::unique_ptr<Controller>> controllers;
-    for (const std::string& name : strings(at(input, "controllers"))) controllers.push_back(make_controller(name));
+    for (const std::string& name : strings(at(input, "controllers")))
+      controllers.push_back(make_controller(name, input));
     manager_ = std::make_unique<ControllerManager>(world_, std::move(controllers));
   }
 
@@ -98,7 +106,7 @@ class ControllerReplay {
   }
 
   void tick() {
-    world_.store().set_now(world_.now() + 1000);
+    world_.store().set_now((world_.now() / 1000 + 1) * 1000);
     manager_->wake();
     run_kubelet();
     settle();
@@ -118,7 +126,7 @@ class ControllerReplay {
         const Millis asked = *pod.metadata.deletion - grace * 1000;
         if (!gone_after.is_null() && asked + number(gone_after) * 1000 <= world_.now()) make_gone(world_.store(), key);
       } else if (pod.phase == PodPhase::pending && !ready_after.is_null() &&
-                 *pod.metadata.created + number(ready_after) * 1000 <= world_.now()) {
+                 world_.store().created_at("Pod", key) + number(ready_after) * 1000 <= world_.now()) {
         make_ready(world_.store(), key, text(at(kubelet, "node")));
       }
     }
@@ -137,8 +145,9 @@ class Recorded {
 
   const WorldStore& store() const { return store_; }
 
-  // Applies an operation and what was recorded with it; the actions in the form of World::take_actions().
-  std::multiset<std::string> apply(const Json& operation, const Json& record) {
+  // Applies an operation and what was recorded with it; the actions in the form of World::take_actions(). `ours`: what
+  // became of the product's world.
+  std::multiset<std::string> apply(const Json& operation, const Json& record, const WorldStore& ours) {
     const std::string op = text(at(operation, "op"));
     const std::int64_t t = number(at(record, "t"));
     store_.set_now(start_ + t * 1000);
@@ -146,7 +155,7 @@ class Recorded {
     std::multiset<std::string> actions;
     for (const Json& action : list(at(record, "actions"))) {
       store_.set_now(start_ + (at(action, "t").is_null() ? t : number(at(action, "t"))) * 1000);
-      apply_action(action, actions);
+      apply_action(action, actions, ours);
     }
     if (op == "advance") store_.set_now(start_ + (t + number(at(operation, "seconds"))) * 1000);
     for (const Json& event : list(at(record, "events"))) {
@@ -158,7 +167,7 @@ class Recorded {
   }
 
  private:
-  void apply_action(const Json& action, std::multiset<std::string>& actions) {
+  void apply_action(const Json& action, std::multiset<std::string>& actions, const WorldStore& ours) {
     const std::string what = text(at(action, "do"));
     const std::string kind = text(at(action, "kind"));
     const std::string named = text(at(action, "namespace"));
@@ -171,18 +180,44 @@ class Recorded {
     if (what == "delete") store_.remove(kind, key, delete_options(action, "propagationPolicy", "gracePeriodSeconds"));
     if (what == "create") {
       const std::string like = text(at(action, "like"));
-      if (like.empty()) created_[kind + " " + key.name] = at(action, "obj");
-      Json object = created_[kind + " " + (like.empty() ? key.name : like)];
+      if (like.empty()) created_[kind + " " + key.name].push_back(at(action, "obj"));
+      Json object = like.empty() ? at(action, "obj") : like_created(kind + " " + like, ours.find(kind, key));
       object.find("metadata")->set("name", key.name).set("namespace", key.name_space);
       store_.create(kind, std::move(object));
     }
   }
 
+  // What was created under that name before. When there was more than one, the record does not say which: that with the
+  // labels of ours.
+  Json like_created(const std::string& name, const Json* ours) {
+    const std::vector<Json>& all = created_[name];
+    const auto labels = [](const Json& object) { return at(at(object, "metadata"), "labels"); };
+    for (const Json& each : all) {
+      if (ours != nullptr && is_same(labels(each), labels(*ours))) return each;
+    }
+    return all.empty() ? Json() : all.back();
+  }
+
   const Json& input_;
   Millis start_;
   WorldStore store_;
-  std::map<std::string, Json> created_;  // by kind and name, without the name
+  std::map<std::string, std::vector<Json>> created_;  // by kind and name, without the name
 };
+
+// The hashes in names, "h1" of "web-h1", each once.
+std::vector<std::string> hashes_of(const Json::Array& records) {
+  std::vector<std::string> hashes;
+  for (const Json& record : records) {
+    for (const Json& action : list(at(record, "actions"))) {
+      const std::string kind = text(at(action, "kind"));
+      if (text(at(action, "do")) != "create" || (kind != "ReplicaSet" && kind != "ControllerRevision")) continue;
+      const std::string name = text(at(action, "name"));
+      std::string hash = name.substr(name.rfind('-') + 1);
+      if (std::find(hashes.begin(), hashes.end(), hash) == hashes.end()) hashes.push_back(std::move(hash));
+    }
+  }
+  return hashes;
+}
 
 }  // namespace
 
@@ -196,15 +231,16 @@ Verdict replay_controllers(const Json& test_case) {
     return verdict;
   }
   for (const std::string& name : strings(at(input, "controllers"))) {
-    if (make_controller(name) != nullptr) continue;
+    if (make_controller(name, input) != nullptr) continue;
     verdict.left_out[name + " controller"] = static_cast<int>(operations.size());
     return verdict;
   }
   ControllerReplay replay(input);
+  replay.world().expect_hashes(hashes_of(records));
   Recorded recorded(input, replay.start());
   for (std::size_t i = 0; i < operations.size() && i < records.size(); ++i) {
     replay.run(operations[i]);
-    const std::multiset<std::string> wanted = recorded.apply(operations[i], records[i]);
+    const std::multiset<std::string> wanted = recorded.apply(operations[i], records[i], replay.world().store());
     std::string difference = compare_actions(replay.world().take_actions(), wanted);
     if (difference.empty()) difference = compare_worlds(replay.world().store(), recorded.store());
     if (!difference.empty()) {

@@ -8,8 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "core/api/controller_revision.h"
 #include "core/api/deployment.h"
 #include "core/api/replica_set.h"
+#include "core/api/stateful_set.h"
 #include "core/api/timestamp.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/field_reader.h"
@@ -64,6 +66,13 @@ void fill_restarts(const Json& object, ControlledPod& pod) {
   pod.sidecar_restarts = highest_restarts(at(status, "initContainerStatuses"), &sidecars);
 }
 
+void fill_claims(const Json& object, ControlledPod& pod) {
+  for (const Json& volume : list(at(at(object, "spec"), "volumes"))) {
+    const std::string claim = text(at(at(volume, "persistentVolumeClaim"), "claimName"));
+    if (!claim.empty()) pod.claims.emplace(text(at(volume, "name")), claim);
+  }
+}
+
 ObjectPtr typed_pod(const Json& object) {
   auto pod = std::make_shared<ControlledPod>();
   Result<ControlledObject> head = decode_metadata("Pod", object);
@@ -78,6 +87,7 @@ ObjectPtr typed_pod(const Json& object) {
     pod->ready_since = parse_timestamp(text(at(condition, "lastTransitionTime")));
   }
   fill_restarts(object, *pod);
+  fill_claims(object, *pod);
   return pod;
 }
 
@@ -90,6 +100,8 @@ ObjectPtr typed_object(std::string_view kind, const Json& object) {
     return checked(kind, decode_replication_controller(object, nullptr, Rules::off));
   }
   if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
+  if (kind == "StatefulSet") return checked(kind, decode_stateful_set(object, nullptr, Rules::off));
+  if (kind == "ControllerRevision") return checked(kind, decode_controller_revision(object, nullptr, Rules::off));
   return checked(kind, decode_metadata(kind, object));
 }
 

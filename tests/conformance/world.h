@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/controllers/cluster_access.h"
@@ -21,6 +22,10 @@ class World final : public ClusterAccess {
   const WorldStore& store() const { return store_; }
   // Creations of pods are refused while so many unfinished ones exist; none: no limit.
   void limit_pods(std::optional<std::int64_t> max) { pod_limit_ = max; }
+
+  // The hashes in the names of recorded ReplicaSets and ControllerRevisions, in the order in which they were created:
+  // ours are called the same. Some hashes were computed without anything being created.
+  void expect_hashes(std::vector<std::string> called) { expected_hashes_ = std::move(called); }
 
   // What controllers have done since the last call: "create Pod web-01", "event ReplicaSet web Normal ...".
   std::multiset<std::string> take_actions();
@@ -38,14 +43,15 @@ class World final : public ClusterAccess {
 
  private:
   bool is_over_limit() const;
-  // Hashes of templates are called h1, h2 ... in the order in which they appear, here and in the records.
-  void learn_hash(const Json& object);
+  // Hashes of templates are called h1, h2 ..., here and in the records.
+  void learn_hash(std::string_view kind, const Json& object);
   std::string with_short_hashes(std::string text) const;
   Json with_short_hashes(const Json& value) const;
 
   WorldStore store_;
   std::optional<std::int64_t> pod_limit_;
   std::map<std::string, std::string> hashes_;  // as computed -> as called
+  std::vector<std::string> expected_hashes_;
   std::multiset<std::string> actions_;
 };
 
