@@ -43,7 +43,7 @@ struct DeleteOptions {
 };
 
 // An event about an object (events.k8s.io), before any aggregation.
-struct ObjectEvent {
+struct WorkloadEvent {
   enum class Type { normal, warning };
   Type type = Type::normal;
   std::string reason;
@@ -72,7 +72,7 @@ class ClusterAccess {
   virtual WriteResult patch(const ControlledObject& object, const Json& merge) = 0;
   virtual WriteResult patch_status(const ControlledObject& object, const Json& merge) = 0;
   virtual WriteResult remove(const ControlledObject& object, const DeleteOptions& options) = 0;
-  virtual void record(const ControlledObject& about, ObjectEvent event) = 0;
+  virtual void record(const ControlledObject& about, WorkloadEvent event) = 0;
 };
 
 // The object as what its kind says it is; null when there is none.

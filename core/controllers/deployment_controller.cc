@@ -83,7 +83,7 @@ void sync_work(DeploymentWork& work) {
 }
 
 SyncResult refuse_to_select_all(ClusterAccess& cluster, const Deployment& deployment) {
-  cluster.record(deployment, {ObjectEvent::Type::warning, "SelectingAll",
+  cluster.record(deployment, {WorkloadEvent::Type::warning, "SelectingAll",
                               "This deployment is selecting all pods. A non-empty selector is required."});
   DeploymentWork work{cluster, deployment, deployment.status, {}};
   work.deployment.status.observed_generation = deployment.metadata.generation;

@@ -85,13 +85,13 @@ void report_failure(DeploymentWork& work, const std::string& name, const std::st
                              work.cluster.now());
     write_deployment_status(work);
   }
-  work.cluster.record(work.deployment, {ObjectEvent::Type::warning, "ReplicaSetCreateError", text});
+  work.cluster.record(work.deployment, {WorkloadEvent::Type::warning, "ReplicaSetCreateError", text});
 }
 
 void report_creation(DeploymentWork& work) {
   const ReplicaSet& set = *work.sets.newest;
   if (set.spec.replicas > 0) {
-    work.cluster.record(work.deployment, {ObjectEvent::Type::normal, "ScalingReplicaSet",
+    work.cluster.record(work.deployment, {WorkloadEvent::Type::normal, "ScalingReplicaSet",
                                           "Scaled up replica set " + set.metadata.name + " from 0 to " +
                                               std::to_string(set.spec.replicas)});
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/controllers/deployment_annotations.h"
 #include "core/controllers/percent.h"
 #include "core/stable_sort.h"

@@ -12,7 +12,7 @@ namespace berth {
 namespace {
 
 void warn(DeploymentWork& work, std::string reason, std::string message) {
-  work.cluster.record(work.deployment, {ObjectEvent::Type::warning, std::move(reason), std::move(message)});
+  work.cluster.record(work.deployment, {WorkloadEvent::Type::warning, std::move(reason), std::move(message)});
 }
 
 // Writes the Deployment without the annotation that asks for a rollback. It gets the revision of its new ReplicaSet,
@@ -40,7 +40,7 @@ void copy_template_back(DeploymentWork& work, const ReplicaSet& set, std::int64_
   Json patch = Json::object();
   patch.set("spec", Json::object().set("template", std::move(changes)));
   if (!write_back(work, rolled_back_annotations(work.deployment, set), std::move(patch))) return;
-  work.cluster.record(work.deployment, {ObjectEvent::Type::normal, "DeploymentRollback",
+  work.cluster.record(work.deployment, {WorkloadEvent::Type::normal, "DeploymentRollback",
                                         "Rolled back deployment " + name + " to revision " + std::to_string(revision)});
 }
 

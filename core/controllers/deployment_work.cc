@@ -32,7 +32,7 @@ bool resize_set(DeploymentWork& work, const ReplicaSet& set, std::int32_t replic
   if (!is_written(work, work.cluster.patch(set, patch))) return false;
   if (before == replicas) return true;
   const std::string direction = before < replicas ? "up" : "down";
-  work.cluster.record(work.deployment, {ObjectEvent::Type::normal, "ScalingReplicaSet",
+  work.cluster.record(work.deployment, {WorkloadEvent::Type::normal, "ScalingReplicaSet",
                                         "Scaled " + direction + " replica set " + set.metadata.name + " from " +
                                             std::to_string(before) + " to " + std::to_string(replicas)});
   return true;

@@ -24,21 +24,21 @@ Json pod_from_template(const PodTemplate& pod_template, const ControlledObject& 
 Status create_pod(ClusterAccess& cluster, const ControlledObject& owner, Json pod) {
   const WriteResult result = cluster.create(ControlledPod::kKind, owner.metadata.namespace_, std::move(pod));
   if (result.is_done()) {
-    cluster.record(owner, {ObjectEvent::Type::normal, "SuccessfulCreate", "Created pod: " + result.name});
+    cluster.record(owner, {WorkloadEvent::Type::normal, "SuccessfulCreate", "Created pod: " + result.name});
     return Status::ok();
   }
-  cluster.record(owner, {ObjectEvent::Type::warning, "FailedCreate", "Error creating: " + result.message});
+  cluster.record(owner, {WorkloadEvent::Type::warning, "FailedCreate", "Error creating: " + result.message});
   return Status::error(result.message);
 }
 
 Status delete_pod(ClusterAccess& cluster, const ControlledObject& owner, const ControlledPod& pod) {
   const WriteResult result = cluster.remove(pod, {});
   if (result.is_done()) {
-    cluster.record(owner, {ObjectEvent::Type::normal, "SuccessfulDelete", "Deleted pod: " + pod.metadata.name});
+    cluster.record(owner, {WorkloadEvent::Type::normal, "SuccessfulDelete", "Deleted pod: " + pod.metadata.name});
     return Status::ok();
   }
   if (result.code != WriteResult::Code::not_found) {
-    cluster.record(owner, {ObjectEvent::Type::warning, "FailedDelete", "Error deleting: " + result.message});
+    cluster.record(owner, {WorkloadEvent::Type::warning, "FailedDelete", "Error deleting: " + result.message});
   }
   return Status::error(result.message);
 }

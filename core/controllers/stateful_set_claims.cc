@@ -78,7 +78,7 @@ StatefulSetClaims::WriteOutcome StatefulSetClaims::apply_retention(const SetMemb
     const ObjectPtr existing = find(name);
     if (existing == nullptr) continue;
     if (has_foreign_controller(*existing, set_, *replica.pod)) {
-      cluster_.record(set_, {ObjectEvent::Type::warning, "ConflictingController",
+      cluster_.record(set_, {WorkloadEvent::Type::warning, "ConflictingController",
                              "PersistentVolumeClaim " + name +
                                  " has a conflicting OwnerReference that acts as a managing controller, the retention "
                                  "policy is ignored for this claim"});

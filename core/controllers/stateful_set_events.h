@@ -16,9 +16,9 @@ inline void record_pod_event(ClusterAccess& cluster, const StatefulSet& set, con
                              const std::string& pod, const Status& status) {
   const std::string what = verb + " Pod " + pod + " in StatefulSet " + set.metadata.name;
   if (status.is_success()) {
-    cluster.record(set, {ObjectEvent::Type::normal, "Successful" + verb, what + " successful"});
+    cluster.record(set, {WorkloadEvent::Type::normal, "Successful" + verb, what + " successful"});
   } else {
-    cluster.record(set, {ObjectEvent::Type::warning, "Failed" + verb, what + " failed error: " + status.message()});
+    cluster.record(set, {WorkloadEvent::Type::warning, "Failed" + verb, what + " failed error: " + status.message()});
   }
 }
 
@@ -27,9 +27,9 @@ inline void record_claim_event(ClusterAccess& cluster, const StatefulSet& set, c
   const std::string of_pod = "Pod " + pod + " in StatefulSet " + set.metadata.name;
   if (status.is_success()) {
     cluster.record(
-        set, {ObjectEvent::Type::normal, "SuccessfulCreate", "Create Claim " + claim + " " + of_pod + " success"});
+        set, {WorkloadEvent::Type::normal, "SuccessfulCreate", "Create Claim " + claim + " " + of_pod + " success"});
   } else {
-    cluster.record(set, {ObjectEvent::Type::warning, "FailedCreate",
+    cluster.record(set, {WorkloadEvent::Type::warning, "FailedCreate",
                          "Create Claim " + claim + " for " + of_pod + " failed error: " + status.message()});
   }
 }

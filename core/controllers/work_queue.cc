@@ -21,13 +21,36 @@ void WorkQueue::add_at(const ObjectKey& key, Millis when, Millis now) {
     add(key);
     return;
   }
-  const auto [at, is_new] = times_.emplace(key, when);
-  if (!is_new) {
-    if (at->second <= when) return;
-    waiting_.erase({at->second, key});
-    at->second = when;
+  const auto [time, is_new] = times_.emplace(key, when);
+  if (is_new) {
+    waiting_.push_back({when, key});
+    move_up(waiting_.size() - 1);
+  } else if (time->second > when) {
+    time->second = when;
+    const auto found =
+        std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) { return each.key == key; });
+    found->when = when;
+    move_up(static_cast<std::size_t>(found - waiting_.begin()));
   }
-  waiting_.emplace(when, key);
+}
+
+void WorkQueue::move_up(std::size_t at) {
+  while (at > 0) {
+    const std::size_t parent = (at - 1) / 2;
+    if (waiting_[at].when >= waiting_[parent].when) return;
+    std::swap(waiting_[at], waiting_[parent]);
+    at = parent;
+  }
+}
+
+void WorkQueue::move_down(std::size_t at) {
+  while (2 * at + 1 < waiting_.size()) {
+    std::size_t child = 2 * at + 1;
+    if (child + 1 < waiting_.size() && waiting_[child + 1].when < waiting_[child].when) ++child;
+    if (waiting_[child].when >= waiting_[at].when) return;
+    std::swap(waiting_[at], waiting_[child]);
+    at = child;
+  }
 }
 
 void WorkQueue::add_after_failure(const ObjectKey& key, Millis now) {
@@ -36,9 +59,11 @@ void WorkQueue::add_after_failure(const ObjectKey& key, Millis now) {
 }
 
 void WorkQueue::wake(Millis now) {
-  while (!waiting_.empty() && waiting_.begin()->first <= now) {
-    const ObjectKey key = waiting_.begin()->second;
-    waiting_.erase(waiting_.begin());
+  while (!waiting_.empty() && waiting_.front().when <= now) {
+    std::swap(waiting_.front(), waiting_.back());
+    const ObjectKey key = std::move(waiting_.back().key);
+    waiting_.pop_back();
+    move_down(0);
     times_.erase(key);
     add(key);
   }
@@ -53,7 +78,7 @@ std::optional<ObjectKey> WorkQueue::take() {
 }
 
 std::optional<Millis> WorkQueue::next_wake() const {
-  return waiting_.empty() ? std::nullopt : std::optional(waiting_.begin()->first);
+  return waiting_.empty() ? std::nullopt : std::optional(waiting_.front().when);
 }
 
 }  // namespace berth

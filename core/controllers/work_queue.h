@@ -2,10 +2,12 @@
 // util/workqueue, rate_limiting_queue.go and delaying_queue.go).
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/controllers/cluster_access.h"
@@ -21,7 +23,7 @@ class WorkQueue {
   // After 5 ms, and twice as long after each further failure (1000 s at most) until forget().
   void add_after_failure(const ObjectKey& key, Millis now);
   void forget(const ObjectKey& key) { failures_.erase(key); }
-  // Queues the keys whose time has come.
+  // Queues the keys whose time has come, the earliest first.
   void wake(Millis now);
 
   // The first key, which is no longer queued; none: nothing to do.
@@ -32,8 +34,16 @@ class WorkQueue {
  private:
   std::deque<ObjectKey> order_;
   std::set<ObjectKey> queued_;
-  std::map<ObjectKey, Millis> times_;
-  std::set<std::pair<Millis, ObjectKey>> waiting_;  // the same, by time
+  struct Waiting {
+    Millis when;
+    ObjectKey key;
+  };
+  void move_up(std::size_t at);
+  void move_down(std::size_t at);
+
+  // A binary heap by time. Ties leave it in the order in which Go's container/heap has them, as some records show it.
+  std::vector<Waiting> waiting_;
+  std::map<ObjectKey, Millis> times_;  // of the keys in it
   std::map<ObjectKey, int> failures_;
 };
 

@@ -1,22 +1,19 @@
 // Replays a case of the workload controllers: operations on a small world of objects, the product's controllers until
 // nothing is left to do, and beside them a second world that becomes what was recorded.
-#include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/api/timestamp.h"
 #include "core/controllers/deployment_controller.h"
-#include "core/controllers/garbage_collector.h"
-#include "core/controllers/manager.h"
 #include "core/controllers/replica_set_controller.h"
 #include "core/controllers/stateful_set_controller.h"
 #include "core/json/canonical.h"
 #include "tests/conformance/compare_worlds.h"
+#include "tests/conformance/running_world.h"
 #include "tests/conformance/verdict.h"
-#include "tests/conformance/world.h"
 #include "tests/conformance/world_pods.h"
 
 namespace berth {
@@ -35,108 +32,11 @@ std::unique_ptr<Controller> make_controller(const std::string& name, const Json&
   return nullptr;
 }
 
-DeleteOptions delete_options(const Json& json, std::string_view propagation, std::string_view grace) {
-  DeleteOptions options;
-  const std::string policy = text(at(json, propagation));
-  if (policy == "Background") options.propagation = Propagation::background;
-  if (policy == "Foreground") options.propagation = Propagation::foreground;
-  if (policy == "Orphan") options.propagation = Propagation::orphan;
-  if (!at(json, grace).is_null()) options.grace_seconds = number(at(json, grace));
-  return options;
+std::vector<std::unique_ptr<Controller>> make_controllers(const Json& input) {
+  std::vector<std::unique_ptr<Controller>> controllers;
+  for (const std::string& name : strings(at(input, "controllers"))) controllers.push_back(make_controller(name, input));
+  return controllers;
 }
-
-// What an operation of the case does to a world, apart from time and controllers.
-void apply_operation(WorldStore& store, const Json& operation) {
-  const std::string op = text(at(operation, "op"));
-  const std::string kind = text(at(operation, "kind"));
-  const std::string named = text(at(operation, "namespace"));
-  const ObjectKey key{named.empty() ? "default" : named, text(at(operation, "name"))};
-  if (op == "create") {
-    store.create(kind, at(operation, "obj"));
-  } else if (op == "update") {
-    store.patch(kind, key, at(operation, "merge"));
-  } else if (op == "status") {
-    store.patch_status(kind, key, Json::object().set("status", at(operation, "merge")));
-  } else if (op == "delete") {
-    store.remove(kind, key, delete_options(operation, "propagation", "grace"));
-  } else {
-    apply_pod_operation(store, operation);
-  }
-}
-
-// The world in which the product's controllers run.
-class ControllerReplay {
- public:
-  explicit ControllerReplay(const Json& input)
-      : input_(input), start_(parse_timestamp(text(at(input, "start"))).value_or(0)), world_(start_) {
-    std::vector<std::unique_ptr<Controller>> controllers;
-    for (const std::string& name : strings(at(input, "controllers")))
-      controllers.push_back(make_controller(name, input));
-    manager_ = std::make_unique<ControllerManager>(world_, std::move(controllers));
-  }
-
-  World& world() { return world_; }
-  Millis start() const { return start_; }
-
-  void run(const Json& operation) {
-    const std::string op = text(at(operation, "op"));
-    if (op == "advance") {
-      for (std::int64_t i = 0; i < number(at(operation, "seconds")); ++i) tick();
-      return;
-    }
-    if (op == "podLimit") {
-      const Json& max = at(operation, "max");
-      world_.limit_pods(max.is_null() ? std::nullopt : std::optional(number(max)));
-    } else {
-      apply_operation(world_.store(), operation);
-    }
-    settle();
-  }
-
- private:
-  void deliver() {
-    for (const ObjectChange& change : world_.store().take_changes()) manager_->observe(change);
-  }
-
-  void settle() {
-    do {
-      deliver();
-      while (manager_->sync_next()) deliver();
-    } while (collect_garbage(world_));
-  }
-
-  void tick() {
-    world_.store().set_now((world_.now() / 1000 + 1) * 1000);
-    manager_->wake();
-    run_kubelet();
-    settle();
-  }
-
-  void run_kubelet() {
-    const Json& kubelet = at(input_, "kubelet");
-    if (kubelet.is_null()) return;
-    const Json& ready_after = at(kubelet, "readyAfter");
-    const Json& gone_after = at(kubelet, "goneAfter");
-    for (const ObjectPtr& object : world_.list("Pod", "")) {
-      const ControlledPod& pod = static_cast<const ControlledPod&>(*object);
-      const ObjectKey key = key_of(pod);
-      if (pod.metadata.deletion) {
-        const std::int64_t grace =
-            number(at(at(*world_.store().find("Pod", key), "metadata"), "deletionGracePeriodSeconds"));
-        const Millis asked = *pod.metadata.deletion - grace * 1000;
-        if (!gone_after.is_null() && asked + number(gone_after) * 1000 <= world_.now()) make_gone(world_.store(), key);
-      } else if (pod.phase == PodPhase::pending && !ready_after.is_null() &&
-                 world_.store().created_at("Pod", key) + number(ready_after) * 1000 <= world_.now()) {
-        make_ready(world_.store(), key, text(at(kubelet, "node")));
-      }
-    }
-  }
-
-  const Json& input_;
-  Millis start_;
-  World world_;
-  std::unique_ptr<ControllerManager> manager_;
-};
 
 // The world as it was recorded.
 class Recorded {
@@ -235,7 +135,7 @@ Verdict replay_controllers(const Json& test_case) {
     verdict.left_out[name + " controller"] = static_cast<int>(operations.size());
     return verdict;
   }
-  ControllerReplay replay(input);
+  RunningWorld replay(input, make_controllers(input));
   replay.world().expect_hashes(hashes_of(records));
   Recorded recorded(input, replay.start());
   for (std::size_t i = 0; i < operations.size() && i < records.size(); ++i) {

@@ -149,10 +149,10 @@ WriteResult World::remove(const ControlledObject& object, const DeleteOptions& o
   return {};
 }
 
-void World::record(const ControlledObject& about, ObjectEvent event) {
+void World::record(const ControlledObject& about, WorkloadEvent event) {
   // After a conflict upstream sleeps for so long; what is created afterwards is later than the second.
   if (event.message.ends_with("the object has been modified")) store_.set_now(store_.now() + kConflictRetry);
-  const char* type = event.type == ObjectEvent::Type::warning ? "Warning" : "Normal";
+  const char* type = event.type == WorkloadEvent::Type::warning ? "Warning" : "Normal";
   actions_.insert(name_event(about.kind, about.metadata.name, type, event.reason, with_short_hashes(event.message)));
 }
 

@@ -39,7 +39,7 @@ class World final : public ClusterAccess {
   WriteResult patch(const ControlledObject& object, const Json& merge) override;
   WriteResult patch_status(const ControlledObject& object, const Json& merge) override;
   WriteResult remove(const ControlledObject& object, const DeleteOptions& options) override;
-  void record(const ControlledObject& about, ObjectEvent event) override;
+  void record(const ControlledObject& about, WorkloadEvent event) override;
 
  private:
   bool is_over_limit() const;

@@ -1,0 +1,103 @@
+#include "tests/conformance/running_world.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/api/timestamp.h"
+#include "core/controllers/garbage_collector.h"
+#include "tests/conformance/verdict.h"
+#include "tests/conformance/world_pods.h"
+
+namespace berth {
+
+DeleteOptions delete_options(const Json& json, std::string_view propagation, std::string_view grace) {
+  DeleteOptions options;
+  const std::string policy = text(at(json, propagation));
+  if (policy == "Background") options.propagation = Propagation::background;
+  if (policy == "Foreground") options.propagation = Propagation::foreground;
+  if (policy == "Orphan") options.propagation = Propagation::orphan;
+  if (!at(json, grace).is_null()) options.grace_seconds = number(at(json, grace));
+  return options;
+}
+
+// What an operation of the case does to a world, apart from time and controllers.
+void apply_operation(WorldStore& store, const Json& operation) {
+  const std::string op = text(at(operation, "op"));
+  const std::string kind = text(at(operation, "kind"));
+  const std::string named = text(at(operation, "namespace"));
+  const ObjectKey key{named.empty() ? "default" : named, text(at(operation, "name"))};
+  if (op == "create") {
+    store.create(kind, at(operation, "obj"));
+  } else if (op == "update") {
+    store.patch(kind, key, at(operation, "merge"));
+  } else if (op == "status") {
+    store.patch_status(kind, key, Json::object().set("status", at(operation, "merge")));
+  } else if (op == "delete") {
+    store.remove(kind, key, delete_options(operation, "propagation", "grace"));
+  } else {
+    apply_pod_operation(store, operation);
+  }
+}
+
+RunningWorld::RunningWorld(const Json& input, std::vector<std::unique_ptr<Controller>> controllers)
+    : input_(input),
+      start_(parse_timestamp(text(at(input, "start"))).value_or(0)),
+      world_(start_),
+      manager_(world_, std::move(controllers)) {}
+
+void RunningWorld::run(const Json& operation) {
+  const std::string op = text(at(operation, "op"));
+  if (op == "advance") {
+    for (std::int64_t i = 0; i < number(at(operation, "seconds")); ++i) tick();
+    return;
+  }
+  if (op == "podLimit") {
+    const Json& max = at(operation, "max");
+    world_.limit_pods(max.is_null() ? std::nullopt : std::optional(number(max)));
+  } else {
+    apply_operation(world_.store(), operation);
+  }
+  settle();
+}
+
+void RunningWorld::deliver() {
+  for (const ObjectChange& change : world_.store().take_changes()) manager_.observe(change);
+}
+
+void RunningWorld::settle() {
+  do {
+    deliver();
+    while (manager_.sync_next()) deliver();
+  } while (collect_garbage(world_));
+}
+
+void RunningWorld::tick() {
+  world_.store().set_now((world_.now() / 1000 + 1) * 1000);
+  manager_.wake();
+  run_kubelet();
+  settle();
+}
+
+void RunningWorld::run_kubelet() {
+  const Json& kubelet = at(input_, "kubelet");
+  if (kubelet.is_null()) return;
+  for (const auto& pod : list_as<ControlledPod>(world_, ControlledPod::kKind, "")) run_kubelet_on(*pod, kubelet);
+}
+
+void RunningWorld::run_kubelet_on(const ControlledPod& pod, const Json& kubelet) {
+  const Json& ready_after = at(kubelet, "readyAfter");
+  const Json& gone_after = at(kubelet, "goneAfter");
+  const ObjectKey key = key_of(pod);
+  WorldStore& store = world_.store();
+  if (pod.metadata.deletion) {
+    const std::int64_t grace = number(at(at(*store.find("Pod", key), "metadata"), "deletionGracePeriodSeconds"));
+    const Millis asked = *pod.metadata.deletion - grace * 1000;
+    if (!gone_after.is_null() && asked + number(gone_after) * 1000 <= store.now()) make_gone(store, key);
+  } else if (pod.phase == PodPhase::pending && !ready_after.is_null() &&
+             store.created_at("Pod", key) + number(ready_after) * 1000 <= store.now()) {
+    make_ready(store, key, text(at(kubelet, "node")));
+  }
+}
+
+}  // namespace berth
