@@ -21,6 +21,7 @@ struct ControlledPod : ControlledObject {
   ControlledPod() : ControlledObject(kKind) {}
 
   Text node_name;  // spec.nodeName; empty: not bound
+  Text only_node;  // metadata.name in its required node affinity, as DaemonSets write it; empty: none
   PodPhase phase = PodPhase::pending;
   bool ready = false;                                 // condition Ready is True
   OptionalTime ready_since;                           // lastTransitionTime of the condition Ready; none without one

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/controllers/daemon_set_controller.h"
 #include "core/controllers/deployment_controller.h"
 #include "core/controllers/replica_set_controller.h"
 #include "core/controllers/stateful_set_controller.h"
@@ -21,6 +22,7 @@ namespace {
 
 // Null if Berth has no controller of this name.
 std::unique_ptr<Controller> make_controller(const std::string& name, const Json& input) {
+  if (name == "daemonset") return std::make_unique<DaemonSetController>();
   if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);

@@ -9,12 +9,16 @@
 #include <utility>
 
 #include "core/api/controller_revision.h"
+#include "core/api/daemon_set.h"
 #include "core/api/deployment.h"
+#include "core/api/node.h"
 #include "core/api/replica_set.h"
 #include "core/api/stateful_set.h"
 #include "core/api/timestamp.h"
+#include "core/controllers/controlled_node.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/field_reader.h"
+#include "tests/conformance/daemon_node.h"
 #include "tests/conformance/verdict.h"
 
 namespace berth {
@@ -79,6 +83,7 @@ ObjectPtr typed_pod(const Json& object) {
   if (!head) return checked("Pod", std::move(head));
   pod->metadata = head->metadata;
   pod->node_name = text(at(at(object, "spec"), "nodeName"));
+  pod->only_node = daemon_node(object);
   const Json& status = at(object, "status");
   pod->phase = phase_of(text(at(status, "phase")));
   for (const Json& condition : list(at(status, "conditions"))) {
@@ -91,15 +96,31 @@ ObjectPtr typed_pod(const Json& object) {
   return pod;
 }
 
+ObjectPtr typed_node(const Json& object) {
+  Result<Node> decoded = decode_node(object, nullptr, Rules::off);
+  auto node = std::make_shared<ControlledNode>();
+  Result<ControlledObject> head = decode_metadata("Node", object);
+  if (!head) return checked("Node", std::move(head));
+  if (!decoded) return checked("Node", Result<ControlledNode>(decoded.error()));
+  node->metadata = head->metadata;
+  node->taints = decoded->taints;
+  for (const Json& condition : list(at(at(object, "status"), "conditions"))) {
+    if (text(at(condition, "type")) == "Ready") node->ready = text(at(condition, "status")) == "True";
+  }
+  return node;
+}
+
 }  // namespace
 
 ObjectPtr typed_object(std::string_view kind, const Json& object) {
   if (kind == "Pod") return typed_pod(object);
+  if (kind == "Node") return typed_node(object);
   if (kind == "ReplicaSet") return checked(kind, decode_replica_set(object, nullptr, Rules::off));
   if (kind == "ReplicationController") {
     return checked(kind, decode_replication_controller(object, nullptr, Rules::off));
   }
   if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
+  if (kind == "DaemonSet") return checked(kind, decode_daemon_set(object, nullptr, Rules::off));
   if (kind == "StatefulSet") return checked(kind, decode_stateful_set(object, nullptr, Rules::off));
   if (kind == "ControllerRevision") return checked(kind, decode_controller_revision(object, nullptr, Rules::off));
   return checked(kind, decode_metadata(kind, object));

@@ -114,7 +114,7 @@ std::string WorldStore::next_name(std::string_view kind, const Json& object) {
 
 std::string WorldStore::create(std::string_view kind, Json object) {
   Json& metadata = metadata_of(object);
-  if (at(metadata, "namespace").is_null()) metadata.set("namespace", "default");
+  if (at(metadata, "namespace").is_null() && kind != "Node") metadata.set("namespace", "default");
   const std::string name = next_name(kind, object);
   metadata.set("name", name);
   const ObjectKey key = key_in(object);

@@ -1,0 +1,22 @@
+// ControlledNode: what controllers see of a node.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/api/taint.h"
+#include "core/api/workload_meta.h"
+
+namespace berth {
+
+struct ControlledNode : ControlledObject {
+  static constexpr std::string_view kKind = "Node";
+  ControlledNode() : ControlledObject(kKind) {}
+
+  bool ready = false;  // condition Ready is True
+  std::vector<Taint> taints;
+};
+using ControlledNodePtr = std::shared_ptr<const ControlledNode>;
+
+}  // namespace berth
