@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/controllers/pod_control.h"
-#include "core/controllers/stateful_set_revisions.h"
+#include "core/controllers/revisions.h"
 #include "core/json/canonical.h"
 #include "core/json/members.h"
 
@@ -93,7 +93,7 @@ Json daemon_pod(const DaemonView& view, const std::string& node_name) {
   Json& metadata = *pod.find("metadata");
   Json labels = member(metadata, "labels");
   if (const auto generation = template_generation(set)) labels.set(kGenerationLabel, *generation);
-  labels.set(kPodRevisionLabel, view.hash);
+  labels.set(kRevisionLabel, view.hash);
   metadata.set("labels", std::move(labels));
   Json spec = member(pod, "spec");
   spec.set("tolerations", with_daemon_tolerations(list_of(spec, "tolerations"), set));
@@ -103,7 +103,7 @@ Json daemon_pod(const DaemonView& view, const std::string& node_name) {
 }
 
 bool is_updated(const DaemonView& view, const ControlledPod& pod) {
-  if (pod_revision(pod) == view.hash) return true;
+  if (revision_label(pod) == view.hash) return true;
   const std::optional<std::string> generation = template_generation(view.set);
   const Labels& labels = pod.metadata.labels.get();
   const auto found = labels.find(std::string(kGenerationLabel));

@@ -8,7 +8,7 @@
 #include "core/controllers/daemon_set_history.h"
 #include "core/controllers/daemon_set_rules.h"
 #include "core/controllers/ownership.h"
-#include "core/controllers/stateful_set_revisions.h"
+#include "core/controllers/revisions.h"
 #include "core/controllers/status_write.h"
 #include "core/controllers/wake_owners.h"
 
@@ -20,12 +20,13 @@ bool selects_daemon_pod(const ControlledObject& owner, const ControlledObject& p
   return !selector.requirements.empty() && matches(selector, pod.metadata.labels.get());
 }
 
-bool has_pod_on(const ClusterAccess& cluster, const DaemonSet& set, const std::string& node) {
+std::int64_t bound_pods(const ClusterAccess& cluster, const DaemonSet& set, const std::string& node) {
   const std::vector<ControlledPodPtr> pods = cluster.pods_of(set.metadata.namespace_, set.metadata.uid);
-  return std::any_of(pods.begin(), pods.end(), [&](const ControlledPodPtr& pod) { return target_node(*pod) == node; });
+  return std::count_if(pods.begin(), pods.end(), [&](const ControlledPodPtr& pod) { return pod->node_name == node; });
 }
 
-// A node that is gone wakes nobody: its pods go one by one.
+// A node wakes the sets whose bound pods there are not those that should be; their status alone may wait. One that is
+// gone wakes nobody: its pods go one by one (syncNodeUpdate).
 void wake_by_node(const ObjectChange& change, const ClusterAccess& cluster, WorkQueue& queue) {
   if (change.after == nullptr) return;
   const auto& node = static_cast<const ControlledNode&>(*change.after);
@@ -35,8 +36,9 @@ void wake_by_node(const ObjectChange& change, const ClusterAccess& cluster, Work
   }
   for (const auto& set : list_as<DaemonSet>(cluster, DaemonSet::kKind, "")) {
     const DaemonFit fit = DaemonNodeFilter(*set).fit(node);
-    if (fit.should_run != fit.may_continue) continue;  // a pod there may stay, and none is made
-    if (fit.should_run != has_pod_on(cluster, *set, node.metadata.name)) queue.add(key_of(*set));
+    const std::int64_t bound = bound_pods(cluster, *set, node.metadata.name);
+    const bool differs = (fit.should_run && bound == 0) || (!fit.may_continue && bound > 0) || bound > 1;
+    if (differs) queue.add(key_of(*set));
   }
 }
 
@@ -52,15 +54,23 @@ Result<std::vector<ControlledPodPtr>> claim_daemon_pods(ClusterAccess& cluster, 
 
 DaemonView view_of(const ClusterAccess& cluster, const DaemonSet& set, const std::vector<ControlledPodPtr>& pods,
                    const ControllerRevision& current) {
-  DaemonView view{.set = set, .hash = "", .nodes = {}, .pods = group_by_node(pods), .now = cluster.now()};
-  const Labels& labels = current.metadata.labels.get();
-  const auto hash = labels.find(std::string(kPodRevisionLabel));
-  if (hash != labels.end()) view.hash = hash->second;
+  DaemonView view{
+      .set = set, .hash = revision_label(current), .nodes = {}, .pods = group_by_node(pods), .now = cluster.now()};
   const DaemonNodeFilter filter(set);
   for (const ControlledNodePtr& node : list_as<ControlledNode>(cluster, ControlledNode::kKind, "")) {
     view.nodes.push_back({node, filter.fit(*node)});
   }
   return view;
+}
+
+// When the next pod becomes available; a second later, as for clocks that differ, when only an update waits for it.
+std::optional<Millis> next_change(const DaemonView& view, const std::vector<ControlledPodPtr>& pods) {
+  constexpr Millis kSlack = 1000;
+  const std::int32_t min_ready_seconds = view.set.spec.min_ready_seconds;
+  const std::optional<Millis> counted = next_availability(oldest_pods(view), min_ready_seconds, view.now);
+  const std::optional<Millis> any = next_availability(pods, min_ready_seconds, view.now);
+  if (!any) return counted;
+  return std::min(counted.value_or(*any + kSlack), *any + kSlack);
 }
 
 // What has been planned is done, and an update goes on only when there was nothing: its effects must be seen first.
@@ -105,10 +115,7 @@ SyncResult DaemonSetController::sync(const ObjectKey& key, ClusterAccess& cluste
   if (result.status.is_success()) result.status = clean_up_history(cluster, *set, *pods, history->old);
   const Status written = write_status(cluster, *set, set->status, daemon_set_status(view));
   if (result.status.is_success()) result.status = written;
-  const std::int32_t min_ready_seconds = set->spec.min_ready_seconds;
-  if (const auto next = next_availability(*pods, min_ready_seconds, view.now)) {
-    result.wake_at = std::min(result.wake_at.value_or(*next), *next);
-  }
+  if (const auto next = next_change(view, *pods)) result.wake_at = std::min(result.wake_at.value_or(*next), *next);
   return result;
 }
 

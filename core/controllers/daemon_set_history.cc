@@ -7,21 +7,14 @@
 
 #include "core/controllers/ownership.h"
 #include "core/controllers/revisions.h"
-#include "core/controllers/stateful_set_revisions.h"
 #include "core/controllers/status_write.h"
 #include "core/controllers/template_hash.h"
 
 namespace berth {
 namespace {
 
-std::string hash_label(const ControlledObject& object) {
-  const Labels& labels = object.metadata.labels.get();
-  const auto found = labels.find(std::string(kPodRevisionLabel));
-  return found == labels.end() ? "" : found->second;
-}
-
 Status set_hash_label(ClusterAccess& cluster, const ControlledObject& object, const std::string& hash) {
-  Json labels = Json::object().set(kPodRevisionLabel, hash);
+  Json labels = Json::object().set(kRevisionLabel, hash);
   Json metadata = Json::object().set("labels", std::move(labels));
   const WriteResult written = cluster.patch(object, Json::object().set("metadata", std::move(metadata)));
   return written.is_done() ? Status::ok() : Status::error(written.message);
@@ -29,9 +22,9 @@ Status set_hash_label(ClusterAccess& cluster, const ControlledObject& object, co
 
 // One without the label gets its name as label.
 Status label_revision(ClusterAccess& cluster, RevisionPtr& revision) {
-  if (!hash_label(*revision).empty()) return Status::ok();
+  if (!revision_label(*revision).empty()) return Status::ok();
   auto labelled = std::make_shared<ControllerRevision>(*revision);
-  labelled->metadata.labels.edit()[std::string(kPodRevisionLabel)] = revision->metadata.name;
+  labelled->metadata.labels.edit()[std::string(kRevisionLabel)] = revision->metadata.name;
   Status written = set_hash_label(cluster, *revision, revision->metadata.name);
   revision = std::move(labelled);
   return written;
@@ -42,7 +35,7 @@ Result<RevisionPtr> create_daemon_revision(ClusterAccess& cluster, const DaemonS
   const std::string hash = template_hash(pod_template.json.get(), set.status.collision_count);
   const WriteResult created =
       cluster.create(ControllerRevision::kKind, set.metadata.namespace_,
-                     revision_manifest(set, DaemonSet::kApiVersion, pod_template, number, kPodRevisionLabel, hash));
+                     revision_manifest(set, DaemonSet::kApiVersion, pod_template, number, kRevisionLabel, hash));
   if (!created.is_done() && created.code != WriteResult::Code::already_exists) return Status::error(created.message);
   RevisionPtr found = find_revision(cluster, set, created.name);
   if (found == nullptr) return Status::error("controllerrevisions \"" + created.name + "\" not found");
@@ -60,11 +53,11 @@ Result<RevisionPtr> keep_one(ClusterAccess& cluster, const std::vector<RevisionP
   for (const RevisionPtr& each : equal) {
     if (each->revision >= kept->revision) kept = each;
   }
-  const std::string hash = hash_label(*kept);
+  const std::string hash = revision_label(*kept);
   for (const RevisionPtr& each : equal) {
     if (each == kept) continue;
     for (const ControlledPodPtr& pod : pods) {
-      if (pod_revision(*pod) == hash) continue;
+      if (revision_label(*pod) == hash) continue;
       if (Status labelled = set_hash_label(cluster, *pod, hash); !labelled.is_success()) return labelled;
     }
     if (Status deleted = delete_revision(cluster, *each); !deleted.is_success()) return deleted;
@@ -103,11 +96,11 @@ Status clean_up_history(ClusterAccess& cluster, const DaemonSet& set, const std:
   std::int64_t surplus = static_cast<std::int64_t>(old.size()) - set.spec.revision_history_limit;
   if (surplus <= 0) return Status::ok();
   std::set<std::string> live;
-  for (const ControlledPodPtr& pod : pods) live.insert(pod_revision(*pod));
+  for (const ControlledPodPtr& pod : pods) live.insert(revision_label(*pod));
   sort_revisions(old);
   for (const RevisionPtr& revision : old) {
     if (surplus <= 0) break;
-    if (live.contains(hash_label(*revision))) continue;
+    if (live.contains(revision_label(*revision))) continue;
     if (Status deleted = delete_revision(cluster, *revision); !deleted.is_success()) return deleted;
     --surplus;
   }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/controllers/pod_control.h"
-#include "core/controllers/stateful_set_revisions.h"
+#include "core/controllers/revisions.h"
 
 namespace berth {
 namespace {
@@ -52,7 +52,7 @@ void prune_surged_pods(const DaemonView& view, const std::vector<ControlledPodPt
   ControlledPodPtr newest_revision;
   ControlledPodPtr old_revision;
   for (const ControlledPodPtr& pod : by_age) {
-    ControlledPodPtr& oldest = pod_revision(*pod) == view.hash ? newest_revision : old_revision;
+    ControlledPodPtr& oldest = revision_label(*pod) == view.hash ? newest_revision : old_revision;
     if (oldest == nullptr) {
       oldest = pod;
     } else {
@@ -128,25 +128,34 @@ Status do_daemon_work(ClusterAccess& cluster, const DaemonView& view, const Daem
   return first;
 }
 
+std::vector<ControlledPodPtr> oldest_pods(const DaemonView& view) {
+  std::vector<ControlledPodPtr> oldest;
+  for (const DaemonNode& node : view.nodes) {
+    const auto found = view.pods.find(node.node->metadata.name);
+    if (!node.fit.should_run || found == view.pods.end()) continue;
+    std::vector<ControlledPodPtr> by_age = found->second;
+    sort_by_age(by_age);
+    oldest.push_back(by_age.front());
+  }
+  return oldest;
+}
+
 DaemonSetStatus daemon_set_status(const DaemonView& view) {
   DaemonSetStatus status;
   status.collision_count = view.set.status.collision_count;
   status.observed_generation = view.set.metadata.generation;
   for (const DaemonNode& node : view.nodes) {
-    const auto found = view.pods.find(node.node->metadata.name);
-    if (!node.fit.should_run) {
-      if (found != view.pods.end()) ++status.misscheduled;
-      continue;
+    if (node.fit.should_run) {
+      ++status.desired_scheduled;
+    } else if (view.pods.contains(node.node->metadata.name)) {
+      ++status.misscheduled;
     }
-    ++status.desired_scheduled;
-    if (found == view.pods.end()) continue;
+  }
+  for (const ControlledPodPtr& pod : oldest_pods(view)) {
     ++status.current_scheduled;
-    std::vector<ControlledPodPtr> by_age = found->second;
-    sort_by_age(by_age);
-    const ControlledPod& oldest = *by_age.front();
-    if (oldest.ready) ++status.ready;
-    if (is_available(view, oldest)) ++status.available;
-    if (is_updated(view, oldest)) ++status.updated_scheduled;
+    if (pod->ready) ++status.ready;
+    if (is_available(view, *pod)) ++status.available;
+    if (is_updated(view, *pod)) ++status.updated_scheduled;
   }
   status.unavailable = status.desired_scheduled - status.available;
   return status;

@@ -31,6 +31,8 @@ Result<DaemonWork> plan_daemon_update(const DaemonView& view);
 // Creates in slow start, and deletes. The first failure (syncNodes).
 Status do_daemon_work(ClusterAccess& cluster, const DaemonView& view, const DaemonWork& work);
 
+// The oldest pod on each node that should run one, by the name of the node: those that the status counts.
+std::vector<ControlledPodPtr> oldest_pods(const DaemonView& view);
 // By the pods as they were before (updateDaemonSetStatus).
 DaemonSetStatus daemon_set_status(const DaemonView& view);
 

@@ -22,6 +22,12 @@ auto order_of(const RevisionPtr& revision) {
 
 }  // namespace
 
+std::string revision_label(const ControlledObject& object) {
+  const Labels& labels = object.metadata.labels.get();
+  const auto found = labels.find(std::string(kRevisionLabel));
+  return found == labels.end() ? "" : found->second;
+}
+
 void sort_revisions(std::vector<RevisionPtr>& revisions) {
   std::sort(revisions.begin(), revisions.end(),
             [](const RevisionPtr& a, const RevisionPtr& b) { return order_of(a) < order_of(b); });

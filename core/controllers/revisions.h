@@ -14,6 +14,11 @@
 
 namespace berth {
 
+// The label of pods, and of a DaemonSet's revisions, that says which revision it is.
+inline constexpr std::string_view kRevisionLabel = "controller-revision-hash";
+// Empty without the label.
+std::string revision_label(const ControlledObject& object);
+
 // Oldest first: by revision, then creation, then name.
 void sort_revisions(std::vector<RevisionPtr>& revisions);
 // One more than the highest; 1 if there are none.

@@ -28,7 +28,7 @@ SetMember missing_member(const StatefulSet& set, const StatefulSetRevisions& rev
   pod->metadata.namespace_ = set.metadata.namespace_;
   Labels labels = identity_labels(set, ordinal);
   const RevisionPtr& revision = gets_current_revision(set, ordinal) ? revisions.current : revisions.update;
-  labels[std::string(kPodRevisionLabel)] = revision->metadata.name;
+  labels[std::string(kRevisionLabel)] = revision->metadata.name;
   pod->metadata.labels = std::move(labels);
   for (const ClaimTemplate& claim : set.spec.claim_templates) {
     pod->claims.emplace(claim.name, claim_name(set, claim, ordinal));
@@ -100,7 +100,7 @@ SetMembers set_members(const StatefulSet& set, const StatefulSetRevisions& revis
 
 Json member_manifest(const StatefulSet& set, const StatefulSetRevisions& revisions, const SetMember& missing) {
   const ControlledPod& wanted = *missing.pod;
-  const bool is_update = pod_revision(wanted) == revisions.update->metadata.name;
+  const bool is_update = revision_label(wanted) == revisions.update->metadata.name;
   const PodTemplate pod_template = revision_template(is_update ? *revisions.update : *revisions.current);
   Json pod = pod_from_template(pod_template, set, StatefulSet::kApiVersion);
   Json& metadata = *pod.find("metadata");

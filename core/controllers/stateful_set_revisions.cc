@@ -32,12 +32,6 @@ Result<RevisionPtr> create_revision(ClusterAccess& cluster, const StatefulSet& s
 
 }  // namespace
 
-std::string pod_revision(const ControlledPod& pod) {
-  const Labels& labels = pod.metadata.labels.get();
-  const auto found = labels.find(std::string(kPodRevisionLabel));
-  return found == labels.end() ? "" : found->second;
-}
-
 Result<std::vector<RevisionPtr>> list_revisions(ClusterAccess& cluster, const StatefulSet& set) {
   std::vector<RevisionPtr> revisions;
   Claim claim(cluster, set, StatefulSet::kApiVersion, set.spec.selector);
@@ -80,7 +74,7 @@ Result<StatefulSetRevisions> stateful_set_revisions(ClusterAccess& cluster, cons
 Status truncate_history(ClusterAccess& cluster, const StatefulSet& set, const std::vector<ControlledPodPtr>& pods,
                         const std::vector<RevisionPtr>& revisions, const StatefulSetRevisions& in_use) {
   std::set<std::string> live{in_use.current->metadata.name, in_use.update->metadata.name};
-  for (const ControlledPodPtr& pod : pods) live.insert(pod_revision(*pod));
+  for (const ControlledPodPtr& pod : pods) live.insert(revision_label(*pod));
   std::vector<RevisionPtr> history;
   for (const RevisionPtr& each : revisions) {
     if (!live.contains(each->metadata.name)) history.push_back(each);

@@ -13,11 +13,6 @@
 
 namespace berth {
 
-// The label of pods that names their revision.
-inline constexpr std::string_view kPodRevisionLabel = "controller-revision-hash";
-// Empty when it has none.
-std::string pod_revision(const ControlledPod& pod);
-
 struct StatefulSetRevisions {
   RevisionPtr current;
   RevisionPtr update;

@@ -22,7 +22,7 @@ void count_pods(const StatefulSet& set, const std::vector<ControlledPodPtr>& pod
       if (is_available(*pod, set.spec.min_ready_seconds, now)) ++status.available_replicas;
     }
     if (pod->metadata.deletion) continue;
-    const std::string revision = pod_revision(*pod);
+    const std::string revision = revision_label(*pod);
     if (revision == status.current_revision) ++status.current_replicas;
     if (revision == status.update_revision) ++status.updated_replicas;
   }
@@ -51,7 +51,7 @@ const ControlledPod* first_unavailable(const StatefulSet& set, const SetMembers&
 }
 
 bool is_outdated(const SetMember& replica, const StatefulSetStatus& status) {
-  return pod_revision(*replica.pod) != status.update_revision && !replica.pod->metadata.deletion;
+  return revision_label(*replica.pod) != status.update_revision && !replica.pod->metadata.deletion;
 }
 
 struct UpdateLimits {
