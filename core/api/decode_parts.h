@@ -63,6 +63,9 @@ void read_labels(FieldReader& reader, std::string_view key, Labels& out);
 // One item of spec.taints; an error if `before` has one with the same key and effect.
 void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& out);
 
+// One item of spec.tolerations of a pod.
+void read_toleration(FieldReader& reader, Toleration& out);
+
 // spec.affinity of a pod.
 void read_affinity(FieldReader& reader, Pod& pod);
 

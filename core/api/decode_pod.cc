@@ -166,36 +166,6 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
   }
 }
 
-void read_toleration(FieldReader& reader, Toleration& out) {
-  using Op = Toleration::Operator;
-  static constexpr std::array kOperators{EnumName<Op>{"Equal", Op::equal}, EnumName<Op>{"Exists", Op::exists},
-                                         EnumName<Op>{"", Op::equal}};
-  const Json* key = reader.take("key");
-  if (key != nullptr && *key != Json("")) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
-  const bool operator_good = reader.read_enum("operator", kOperators, out.op) || !reader.has("operator");
-  reader.read_string("value", out.value);
-  const Json* effect_text = reader.take("effect");
-  TaintEffect effect{};
-  const bool any_effect = effect_text == nullptr || *effect_text == Json("");
-  if (!any_effect && reader.read_enum("effect", decode::kTaintEffects, effect)) out.effect = effect;
-  std::int64_t seconds = 0;
-  if (reader.read_int64("tolerationSeconds", seconds)) {
-    out.toleration_seconds = seconds;
-    if (out.effect != TaintEffect::no_execute) {
-      reader.rule("tolerationSeconds", "only allowed with effect NoExecute; remove it or set the effect");
-    }
-  }
-  if (!operator_good) return;
-  if ((key == nullptr || *key == Json("")) && out.op == Op::equal) {
-    reader.rule("key", "missing; required unless operator is Exists");
-  }
-  if (out.op == Op::exists && !out.value.empty()) {
-    reader.rule("value", "operator Exists takes no value; remove it or use Equal");
-  } else if (!is_label_value(out.value)) {
-    reader.rule("value", "expected " + std::string(kLabelValueForm) + ", got " + show_found(Json(out.value)));
-  }
-}
-
 void read_scheduling(FieldReader& spec, Pod& pod) {
   // Empty strings count as absent, as in Kubernetes.
   const auto read_name = [&](std::string_view key, std::string& out) {
@@ -218,7 +188,7 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     pod.spec.edit().topology_spread_constraints.push_back(std::move(constraint));
   });
   spec.read_each("tolerations",
-                 [&](FieldReader& item) { read_toleration(item, pod.spec.edit().tolerations.emplace_back()); });
+                 [&](FieldReader& item) { decode::read_toleration(item, pod.spec.edit().tolerations.emplace_back()); });
   spec.read_each("schedulingGates", [&](FieldReader& item) {
     std::string name;
     if (!item.require("name", kLabelKeyForm) || !item.read_checked("name", name, is_label_key, kLabelKeyForm)) return;

@@ -174,6 +174,36 @@ void read_label_selector(FieldReader& reader, LabelSelector& out) {
   });
 }
 
+void read_toleration(FieldReader& reader, Toleration& out) {
+  static constexpr std::array kOperators{EnumName<Toleration::Operator>{"Equal", Toleration::Operator::equal},
+                                         EnumName<Toleration::Operator>{"Exists", Toleration::Operator::exists},
+                                         EnumName<Toleration::Operator>{"", Toleration::Operator::equal}};
+  const Json* key = reader.take("key");
+  if (key != nullptr && *key != Json("")) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
+  const bool operator_good = reader.read_enum("operator", kOperators, out.op) || !reader.has("operator");
+  reader.read_string("value", out.value);
+  const Json* effect_text = reader.take("effect");
+  TaintEffect effect{};
+  const bool any_effect = effect_text == nullptr || *effect_text == Json("");
+  if (!any_effect && reader.read_enum("effect", kTaintEffects, effect)) out.effect = effect;
+  std::int64_t seconds = 0;
+  if (reader.read_int64("tolerationSeconds", seconds)) {
+    out.toleration_seconds = seconds;
+    if (out.effect != TaintEffect::no_execute) {
+      reader.rule("tolerationSeconds", "only allowed with effect NoExecute; remove it or set the effect");
+    }
+  }
+  if (!operator_good) return;
+  if ((key == nullptr || *key == Json("")) && out.op == Toleration::Operator::equal) {
+    reader.rule("key", "missing; required unless operator is Exists");
+  }
+  if (out.op == Toleration::Operator::exists && !out.value.empty()) {
+    reader.rule("value", "operator Exists takes no value; remove it or use Equal");
+  } else if (!is_label_value(out.value)) {
+    reader.rule("value", "expected " + std::string(kLabelValueForm) + ", got " + show_found(Json(out.value)));
+  }
+}
+
 void read_node_selector_term(FieldReader& reader, NodeSelectorTerm& out) {
   reader.read_each("matchExpressions", [&](FieldReader& requirement) {
     read_requirement(requirement, kNodeOperators, true, out.match_expressions.emplace_back());

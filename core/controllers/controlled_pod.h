@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,13 +27,15 @@ struct ControlledPod : ControlledObject {
   ControlledPod() : ControlledObject(kKind) {}
 
   Text node_name;  // spec.nodeName; empty: not bound
+  Text only_node;  // metadata.name in its required node affinity, as DaemonSets write it; empty: none
   PodPhase phase = PodPhase::pending;
-  std::string reason;                 // status.reason
-  Shared<Conditions> conditions;      // status.conditions
-  bool ready = false;                 // condition Ready is True
-  OptionalTime ready_since;           // lastTransitionTime of the condition Ready; none without one
-  std::int32_t restarts = 0;          // the highest restartCount of its containers
-  std::int32_t sidecar_restarts = 0;  // the same of its init containers with restartPolicy Always
+  std::string reason;                                 // status.reason
+  Shared<Conditions> conditions;                      // status.conditions
+  bool ready = false;                                 // condition Ready is True
+  OptionalTime ready_since;                           // lastTransitionTime of the condition Ready; none without one
+  std::int32_t restarts = 0;                          // the highest restartCount of its containers
+  std::int32_t sidecar_restarts = 0;                  // the same of its init containers with restartPolicy Always
+  Shared<std::map<std::string, std::string>> claims;  // names of PersistentVolumeClaims by that of their volume
 
   // What only Jobs ask for.
   std::int32_t all_restarts = 0;            // the sum over containers and init containers

@@ -57,12 +57,14 @@ Json final_object(const std::string& kind, const Json& object) {
   }
   extract.set("metadata", std::move(metadata)).set("owner", owner_uid(object));
   if (kind != "Node") extract.set("status", at(object, "status"));
-  Json spec = Json::object();
-  if (kind == "ReplicationController") spec = at(object, "spec");  // the records do not cut it down
-  for (const std::string_view key : {"replicas", "paused", "suspend", "parallelism", "taints"}) {
-    spec.set(key, at(at(object, "spec"), key));
+  Json spec = at(object, "spec");
+  if (kind != "PersistentVolumeClaim" && kind != "ReplicationController") {  // the records do not cut these down
+    spec = Json::object();
+    for (const std::string_view key : {"replicas", "paused", "suspend", "parallelism", "taints"}) {
+      spec.set(key, at(at(object, "spec"), key));
+    }
   }
-  extract.set("spec", std::move(spec));
+  extract.set("spec", std::move(spec)).set("revision", at(object, "revision"));
   return comparable(extract);
 }
 

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "core/controllers/cron_job_controller.h"
+#include "core/controllers/daemon_set_controller.h"
 #include "core/controllers/deployment_controller.h"
 #include "core/controllers/disruption_controller.h"
 #include "core/controllers/job_controller.h"
 #include "core/controllers/replica_set_controller.h"
+#include "core/controllers/stateful_set_controller.h"
 #include "core/controllers/ttl_after_finished_controller.h"
+#include "core/json/canonical.h"
 #include "firmware-host/gateway/time_zone_folder.h"
 #include "tests/conformance/compare_worlds.h"
 #include "tests/conformance/running_world.h"
@@ -23,26 +26,34 @@ namespace berth {
 namespace {
 
 // Null if Berth has no controller of this name.
-std::unique_ptr<Controller> make_controller(const std::string& name) {
+std::unique_ptr<Controller> make_controller(const std::string& name, const Json& input) {
   static const TimeZoneFolder kZones;
   if (name == "cronjob") return std::make_unique<CronJobController>(kZones);
   if (name == "job") return std::make_unique<JobController>();
+  if (name == "daemonset") return std::make_unique<DaemonSetController>();
   if (name == "disruption") return std::make_unique<DisruptionController>();
   if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
   if (name == "ttl-after-finished") return std::make_unique<TtlAfterFinishedController>();
+  if (name == "statefulset") {
+    StatefulSetOptions options;
+    options.max_unavailable = flag(at(at(input, "featureGates"), "MaxUnavailableStatefulSet"));
+    return std::make_unique<StatefulSetController>(options);
+  }
   return nullptr;
 }
 
 // PodGC runs in RunningWorld, by the clock.
-bool is_known(const std::string& name) { return name == "podgc" || make_controller(name) != nullptr; }
+bool is_known(const std::string& name, const Json& input) {
+  return name == "podgc" || make_controller(name, input) != nullptr;
+}
 
 RunningWorld::MakeControllers make_controllers(const Json& input) {
   return [&input](World&) {
     std::vector<std::unique_ptr<Controller>> controllers;
     for (const std::string& name : strings(at(input, "controllers"))) {
-      if (name != "podgc") controllers.push_back(make_controller(name));
+      if (name != "podgc") controllers.push_back(make_controller(name, input));
       if (name == "disruption") controllers.push_back(std::make_unique<StaleDisruptionController>());
     }
     return controllers;
@@ -56,8 +67,9 @@ class Recorded {
 
   const WorldStore& store() const { return store_; }
 
-  // Applies an operation and what was recorded with it; the actions in the form of World::take_actions().
-  std::multiset<std::string> apply(const Json& operation, const Json& record) {
+  // Applies an operation and what was recorded with it; the actions in the form of World::take_actions(). `ours`: what
+  // became of the product's world.
+  std::multiset<std::string> apply(const Json& operation, const Json& record, const WorldStore& ours) {
     const std::string op = text(at(operation, "op"));
     const std::int64_t t = number(at(record, "t"));
     store_.set_now(start_ + t * 1000);
@@ -66,7 +78,7 @@ class Recorded {
     std::multiset<std::string> actions;
     for (const Json& action : list(at(record, "actions"))) {
       store_.set_now(start_ + (at(action, "t").is_null() ? t : number(at(action, "t"))) * 1000);
-      apply_action(action, actions);
+      apply_action(action, actions, ours);
     }
     if (op == "advance") store_.set_now(start_ + (t + number(at(operation, "seconds"))) * 1000);
     for (const Json& event : list(at(record, "events"))) {
@@ -78,7 +90,7 @@ class Recorded {
   }
 
  private:
-  void apply_action(const Json& action, std::multiset<std::string>& actions) {
+  void apply_action(const Json& action, std::multiset<std::string>& actions, const WorldStore& ours) {
     const std::string what = text(at(action, "do"));
     const std::string kind = text(at(action, "kind"));
     const std::string named = text(at(action, "namespace"));
@@ -91,18 +103,44 @@ class Recorded {
     if (what == "delete") store_.remove(kind, key, delete_options(action, "propagationPolicy", "gracePeriodSeconds"));
     if (what == "create") {
       const std::string like = text(at(action, "like"));
-      if (like.empty()) created_[kind + " " + key.name] = at(action, "obj");
-      Json object = created_[kind + " " + (like.empty() ? key.name : like)];
+      if (like.empty()) created_[kind + " " + key.name].push_back(at(action, "obj"));
+      Json object = like.empty() ? at(action, "obj") : like_created(kind + " " + like, ours.find(kind, key));
       object.find("metadata")->set("name", key.name).set("namespace", key.name_space);
       store_.create(kind, std::move(object));
     }
   }
 
+  // What was created under that name before. When there was more than one, the record does not say which: that with the
+  // labels of ours.
+  Json like_created(const std::string& name, const Json* ours) {
+    const std::vector<Json>& all = created_[name];
+    const auto labels = [](const Json& object) { return at(at(object, "metadata"), "labels"); };
+    for (const Json& each : all) {
+      if (ours != nullptr && is_same(labels(each), labels(*ours))) return each;
+    }
+    return all.empty() ? Json() : all.back();
+  }
+
   const Json& input_;
   Millis start_;
   WorldStore store_;
-  std::map<std::string, Json> created_;  // by kind and name, without the name
+  std::map<std::string, std::vector<Json>> created_;  // by kind and name, without the name
 };
+
+// The hashes in names, "h1" of "web-h1", each once.
+std::vector<std::string> hashes_of(const Json::Array& records) {
+  std::vector<std::string> hashes;
+  for (const Json& record : records) {
+    for (const Json& action : list(at(record, "actions"))) {
+      const std::string kind = text(at(action, "kind"));
+      if (text(at(action, "do")) != "create" || (kind != "ReplicaSet" && kind != "ControllerRevision")) continue;
+      const std::string name = text(at(action, "name"));
+      std::string hash = name.substr(name.rfind('-') + 1);
+      if (std::find(hashes.begin(), hashes.end(), hash) == hashes.end()) hashes.push_back(std::move(hash));
+    }
+  }
+  return hashes;
+}
 
 }  // namespace
 
@@ -112,15 +150,16 @@ Verdict replay_controllers(const Json& test_case) {
   const Json::Array& operations = list(at(input, "ops"));
   const Json::Array& records = list(at(test_case, "expect"));
   for (const std::string& name : strings(at(input, "controllers"))) {
-    if (is_known(name)) continue;
+    if (is_known(name, input)) continue;
     verdict.left_out[name + " controller"] = static_cast<int>(operations.size());
     return verdict;
   }
   RunningWorld replay(input, make_controllers(input));
+  replay.world().expect_hashes(hashes_of(records));
   Recorded recorded(input, replay.start());
   for (std::size_t i = 0; i < operations.size() && i < records.size(); ++i) {
     replay.run(operations[i]);
-    const std::multiset<std::string> wanted = recorded.apply(operations[i], records[i]);
+    const std::multiset<std::string> wanted = recorded.apply(operations[i], records[i], replay.world().store());
     std::string difference = compare_actions(replay.world().take_actions(), wanted);
     if (difference.empty()) difference = compare_answers(replay.answer(), at(records[i], "result"));
     if (difference.empty()) difference = compare_worlds(replay.world().store(), recorded.store());

@@ -93,7 +93,7 @@ void RunningWorld::settle() {
 }
 
 void RunningWorld::tick() {
-  world_.store().set_now(world_.now() + 1000);
+  world_.store().set_now((world_.now() / 1000 + 1) * 1000);
   manager_.wake();
   run_kubelet();
   if (pod_gc_ && (world_.now() - start_) % PodGc::kPeriod == 0) pod_gc_->run(world_);
@@ -116,7 +116,7 @@ void RunningWorld::run_kubelet_on(const ControlledPod& pod, const Json& kubelet)
     const Millis asked = *pod.metadata.deletion - grace * 1000;
     if (!gone_after.is_null() && asked + number(gone_after) * 1000 <= store.now()) make_gone(store, key);
   } else if (pod.phase == PodPhase::pending && !ready_after.is_null() &&
-             *pod.metadata.created + number(ready_after) * 1000 <= store.now()) {
+             store.created_at("Pod", key) + number(ready_after) * 1000 <= store.now()) {
     make_ready(store, key, text(at(kubelet, "node")));
   }
 }

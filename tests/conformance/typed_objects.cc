@@ -8,17 +8,21 @@
 #include <string>
 #include <utility>
 
+#include "core/api/controller_revision.h"
 #include "core/api/cron_job.h"
+#include "core/api/daemon_set.h"
 #include "core/api/decode.h"
 #include "core/api/deployment.h"
 #include "core/api/disruption_budget.h"
 #include "core/api/job.h"
 #include "core/api/node.h"
 #include "core/api/replica_set.h"
+#include "core/api/stateful_set.h"
 #include "core/api/timestamp.h"
 #include "core/controllers/controlled_node.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/field_reader.h"
+#include "tests/conformance/daemon_node.h"
 #include "tests/conformance/verdict.h"
 
 namespace berth {
@@ -109,12 +113,20 @@ void fill_ends(const Json& object, ControlledPod& pod) {
   }
 }
 
+void fill_claims(const Json& object, ControlledPod& pod) {
+  for (const Json& volume : list(at(at(object, "spec"), "volumes"))) {
+    const std::string claim = text(at(at(volume, "persistentVolumeClaim"), "claimName"));
+    if (!claim.empty()) pod.claims.emplace(text(at(volume, "name")), claim);
+  }
+}
+
 ObjectPtr typed_pod(const Json& object) {
   auto pod = std::make_shared<ControlledPod>();
   Result<ControlledObject> head = decode_metadata("Pod", object);
   if (!head) return checked("Pod", std::move(head));
   pod->metadata = head->metadata;
   pod->node_name = text(at(at(object, "spec"), "nodeName"));
+  pod->only_node = daemon_node(object);
   const Json& status = at(object, "status");
   pod->phase = phase_of(text(at(status, "phase")));
   pod->reason = text(at(status, "reason"));
@@ -127,6 +139,7 @@ ObjectPtr typed_pod(const Json& object) {
   }
   fill_restarts(object, *pod);
   fill_ends(object, *pod);
+  fill_claims(object, *pod);
   return pod;
 }
 
@@ -157,6 +170,9 @@ ObjectPtr typed_object(std::string_view kind, const Json& object) {
   if (kind == "Deployment") return checked(kind, decode_deployment(object, nullptr, Rules::off));
   if (kind == "Job") return checked(kind, decode_job(object, nullptr, Rules::off));
   if (kind == "CronJob") return checked(kind, decode_cron_job(object, nullptr, Rules::off));
+  if (kind == "DaemonSet") return checked(kind, decode_daemon_set(object, nullptr, Rules::off));
+  if (kind == "StatefulSet") return checked(kind, decode_stateful_set(object, nullptr, Rules::off));
+  if (kind == "ControllerRevision") return checked(kind, decode_controller_revision(object, nullptr, Rules::off));
   return checked(kind, decode_metadata(kind, object));
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/controllers/cluster_access.h"
@@ -24,6 +25,9 @@ class World final : public ClusterAccess {
 
   // The scale subresource of the custom resource Widget of this name.
   void set_scale(const std::string& widget, std::int32_t replicas) { widgets_[widget] = replicas; }
+  // The hashes in the names of recorded ReplicaSets and ControllerRevisions, in the order in which they were created:
+  // ours are called the same. Some hashes were computed without anything being created.
+  void expect_hashes(std::vector<std::string> called) { expected_hashes_ = std::move(called); }
 
   // What controllers have done since the last call: "create Pod web-01", "event ReplicaSet web Normal ...".
   std::multiset<std::string> take_actions();
@@ -42,8 +46,8 @@ class World final : public ClusterAccess {
 
  private:
   bool is_over_limit() const;
-  // Hashes of templates are called h1, h2 ... in the order in which they appear, here and in the records.
-  void learn_hash(const Json& object);
+  // Hashes of templates are called h1, h2 ..., here and in the records.
+  void learn_hash(std::string_view kind, const Json& object);
   std::string with_short_hashes(std::string text) const;
   Json with_short_hashes(const Json& value) const;
 
@@ -51,6 +55,7 @@ class World final : public ClusterAccess {
   std::optional<std::int64_t> pod_limit_;
   std::map<std::string, std::string> hashes_;  // as computed -> as called
   std::map<std::string, std::int32_t> widgets_;
+  std::vector<std::string> expected_hashes_;
   std::multiset<std::string> actions_;
 };
 

@@ -124,7 +124,8 @@ std::string WorldStore::create(std::string_view kind, Json object) {
   std::string uid = std::string(kind) + "." + name;
   if (const int count = ++uids_[uid]; count > 1) uid += "." + std::to_string(count);
   metadata.set("uid", uid).set("generation", 1);
-  if (at(metadata, "creationTimestamp").is_null()) metadata.set("creationTimestamp", to_timestamp(now_));
+  const Millis created = parse_timestamp(text(at(metadata, "creationTimestamp"))).value_or(now_);
+  metadata.set("creationTimestamp", to_timestamp(created));
   if (kind == "Job") set_job_defaults(object);
   drop_empty(metadata_of(object));
   if (kind == "Pod" && at(at(object, "status"), "phase").is_null()) {
@@ -133,7 +134,7 @@ std::string WorldStore::create(std::string_view kind, Json object) {
   }
   ObjectPtr typed = typed_object(kind, object);
   changes_.push_back({nullptr, typed});
-  shelf.emplace(key, Entry{std::move(object), std::move(typed)});
+  shelf.emplace(key, Entry{std::move(object), std::move(typed), created});
   return name;
 }
 
@@ -229,6 +230,10 @@ bool WorldStore::remove(std::string_view kind, const ObjectKey& key, const Delet
   }
   store(kind, shelves_.find(kind)->second.find(key), std::move(changed));
   return true;
+}
+
+Millis WorldStore::created_at(std::string_view kind, const ObjectKey& key) const {
+  return shelves_.find(kind)->second.find(key)->second.created;
 }
 
 const Json* WorldStore::find(std::string_view kind, const ObjectKey& key) const {

@@ -30,6 +30,8 @@ class WorldStore {
   bool patch_recorded(std::string_view kind, const ObjectKey& key, const Json& merge);
   bool remove(std::string_view kind, const ObjectKey& key, const DeleteOptions& options);
 
+  // When the object was created, in more detail than its creationTimestamp says. Only for one that exists.
+  Millis created_at(std::string_view kind, const ObjectKey& key) const;
   // Null if there is none; valid until the next write.
   const Json* find(std::string_view kind, const ObjectKey& key) const;
   ObjectPtr find_typed(std::string_view kind, const ObjectKey& key) const;
@@ -45,6 +47,7 @@ class WorldStore {
   struct Entry {
     Json json;
     ObjectPtr typed;
+    Millis created;
   };
   using Shelf = std::map<ObjectKey, Entry>;
 
