@@ -44,7 +44,9 @@ struct ControlledObject {
   // `kind_name`: static storage.
   explicit ControlledObject(std::string_view kind_name) : kind(kind_name) {}
   ControlledObject(const ControlledObject&) = default;
+  ControlledObject(ControlledObject&&) = default;
   ControlledObject& operator=(const ControlledObject&) = default;
+  ControlledObject& operator=(ControlledObject&&) = default;
   virtual ~ControlledObject() = default;
 
   std::string_view kind;  // "ReplicaSet"
