@@ -41,19 +41,19 @@ std::optional<Millis> deadline_of(const JobSync& sync) {
   return *sync.status.started + *spec.active_deadline_seconds * 1000;
 }
 
-void fail(JobSync& sync, std::string_view reason, std::string message) {
+void fail_job(JobSync& sync, std::string_view reason, std::string message) {
   sync.end = make_job_condition(kFailureTarget, reason, std::move(message), sync.now);
 }
 
 void decide_by_limits(JobSync& sync) {
   if (sync.failed > sync.job.spec.backoff_limit || has_restarted_too_often(sync)) {
-    fail(sync, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
+    fail_job(sync, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
     return;
   }
   const std::optional<Millis> deadline = deadline_of(sync);
   if (!deadline) return;
   if (*deadline <= sync.now) {
-    fail(sync, "DeadlineExceeded", "Job was active longer than specified deadline");
+    fail_job(sync, "DeadlineExceeded", "Job was active longer than specified deadline");
   } else {
     sync.wake(*deadline);
   }
@@ -64,11 +64,11 @@ void decide_by_indexes(JobSync& sync) {
   if (sync.failed_indexes && !sync.failed_indexes->empty()) {
     const std::int64_t failed = sync.failed_indexes->total();
     if (spec.max_failed_indexes && failed > *spec.max_failed_indexes) {
-      fail(sync, "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes");
+      fail_job(sync, "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes");
       return;
     }
     if (failed + sync.succeeded >= spec.completions.value_or(0)) {
-      fail(sync, "FailedIndexes", "Job has failed indexes");
+      fail_job(sync, "FailedIndexes", "Job has failed indexes");
       return;
     }
   }
@@ -89,7 +89,7 @@ void decide_end(JobSync& sync) {
     return;
   }
   if (std::optional<std::string> message = fail_job_message(sync)) {
-    fail(sync, "PodFailurePolicy", std::move(*message));
+    fail_job(sync, "PodFailurePolicy", std::move(*message));
     return;
   }
   decide_by_limits(sync);
