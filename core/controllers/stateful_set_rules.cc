@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include "core/controllers/percent.h"
+#include "core/controllers/revisions.h"
 #include "core/controllers/stateful_set_members.h"
 
 namespace berth {
