@@ -17,8 +17,8 @@ class FailedPodBackoff {
  public:
   // The delay that is running for pods of the set on that node; none: the pod may be replaced.
   std::optional<Millis> running(const DaemonSet& set, const std::string& node, Millis now) const;
-  // Starts a delay: a second, and twice as long each time, at most 15 minutes. 30 minutes after the last one it starts
-  // anew.
+  // Starts a delay: a second, and twice as long each time, at most 15 minutes. 30 minutes after the last one the
+  // next is a second again.
   void start(const DaemonSet& set, const std::string& node, Millis now);
 
  private:

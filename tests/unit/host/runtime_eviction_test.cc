@@ -149,8 +149,9 @@ TEST_F(FullDiskEvictionTest, AnEvictedPodThatFillsTheDiskAsItEndsDoesNotHoldUpIt
 }
 
 TEST_F(FullDiskEvictionTest, OfAnEvictedPodWhoseKeeperDiedFilesGoBeforeItsEndIsWritten) {
-  run(tag_, pod("trap '' TERM; until [ -e fill ]; do sleep 0.01; done; cat /dev/zero > much; while :; do sleep 0.1; done",
-                "Always"));
+  run(tag_,
+      pod("trap '' TERM; until [ -e fill ]; do sleep 0.01; done; cat /dev/zero > much; while :; do sleep 0.1; done",
+          "Always"));
   fill();
   ASSERT_TRUE(runtime_->evictions().evict(tag_, {kWhy, 600'000}).is_success());
   kill(keeper(), SIGKILL);
