@@ -123,7 +123,7 @@ Status Agent::start() {
   volumes_.restore(std::move(read->volumes));
   Status listed = sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
   if (!listed.is_success()) return listed;
-  for (const auto& [uid, slot] : slots_.state().slots) {
+  for (const std::string& uid : slots_.by_priority()) {
     if (!sweep_.holds_back(uid)) resume(uid);
   }
   started_ = true;

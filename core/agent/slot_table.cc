@@ -23,11 +23,21 @@ void SlotTable::restore(NodeState state) {
   }
 }
 
+std::vector<std::string> SlotTable::by_priority() const {
+  std::vector<std::string> uids;
+  for (const auto& [uid, live] : live_) uids.push_back(uid);
+  std::stable_sort(uids.begin(), uids.end(), [this](const std::string& a, const std::string& b) {
+    return live_.at(a).priority > live_.at(b).priority;
+  });
+  return uids;
+}
+
 SlotTable::Live SlotTable::live_of(const Pod& pod, const std::vector<BoundVolume>& volumes) {
   Live live;
   live.key = pod.metadata.key();
   live.demand = {pod_requests(pod), host_ports(pod), volumes};
   live.grace_ms = std::max<Millis>(0, pod.spec->termination_grace_period_seconds) * 1000;
+  live.priority = pod.priority;
   return live;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ class SlotTable {
     std::string key;  // "<namespace>/<name>"
     Demand demand;
     Millis grace_ms = kDefaultGraceMs;
+    std::int32_t priority = 0;        // spec.priority
     std::string status;               // as last observed by the runtime, JSON text
     std::optional<ReplyTo> pre_bind;  // the PreBind to answer once prepared
     std::vector<ReplyTo> releases;    // the Release requests to answer once stopped
@@ -43,6 +45,8 @@ class SlotTable {
   // The state that the store has, at the start.
   void restore(NodeState state);
   const NodeState& state() const { return state_; }
+  // The uids of all pods with a slot, those of the highest priority first.
+  std::vector<std::string> by_priority() const;
   // The caller makes it durable.
   void set_incarnation(const std::string& incarnation) { state_.incarnation = incarnation; }
 

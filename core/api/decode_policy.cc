@@ -66,6 +66,9 @@ Result<Service> decode_service(const Json& json, Warnings* warnings, Rules rules
   Service service;
   decode::read_head(reader, Kind::service, service.metadata);
   reader.read_object("spec", [&](FieldReader& spec) { decode::read_labels(spec, "selector", service.selector); });
+  reader.warn(
+      "spec",
+      "there is no Service networking: no address and no name leads to the pods; they are spread over nodes by it");
   reader.finish();
   return decode::conclude(Kind::service, std::move(service), json, findings, warnings);
 }

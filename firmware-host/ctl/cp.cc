@@ -92,8 +92,8 @@ class LocalTar {
     if (!errors_ || pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Exit::system, std::strerror(errno));
     Descriptor reading(ends[0]), writing(ends[1]);
     arguments.insert(arguments.begin(), "tar");
-    const Result<pid_t> child = reads ? spawn(*tar, std::move(arguments), nullptr, {reading.get(), -1, errors_.get()})
-                                      : spawn(*tar, std::move(arguments), nullptr, {-1, writing.get(), errors_.get()});
+    const Result<pid_t> child = reads ? spawn(*tar, arguments, nullptr, {reading.get(), -1, errors_.get()})
+                                      : spawn(*tar, arguments, nullptr, {-1, writing.get(), errors_.get()});
     if (!child) return fail(Exit::system, child.error().message());
     child_ = *child;
     pipe_ = std::move(reads ? writing : reading);

@@ -1,6 +1,8 @@
 // Starts: the first boot of a store, sweeps, and what happens to slots when the agent or the device restarts.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/agent/records.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -130,6 +132,25 @@ TEST_F(AgentStart, ARunningPodIsStartedAgainAfterAReboot) {
   run_pod();
   reboot();
   EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
+}
+
+TEST_F(AgentStart, AfterARebootPodsOfTheHighestPriorityStartFirst) {
+  boot();
+  for (const auto& [uid, priority] : std::map<std::string, int>{{"u1", -10}, {"u2", 0}, {"u3", 2000}, {"u4", 0}}) {
+    Request request = request_of(RequestType::pre_bind, uid, static_cast<std::uint64_t>(uid.back()));
+    Json pod = Json::parse(manifest(uid, "1Mi")).value();
+    pod.find("spec")->set("priority", priority);
+    request.pod = pod.dump();
+    deliver(request);
+    prepared({uid, request.epoch});
+    deliver(RequestType::bind, uid, request.epoch.counter);
+  }
+  reboot();
+  Texts starts;
+  for (const std::string& call : take_calls()) {
+    if (call.starts_with("start ")) starts.push_back(call.substr(6, 2));
+  }
+  EXPECT_EQ(starts, (Texts{"u3", "u2", "u4", "u1"}));
 }
 
 TEST_F(AgentStart, AStopResumesAfterARestartAndAReboot) {

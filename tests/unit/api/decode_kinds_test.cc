@@ -50,12 +50,19 @@ TEST(Kinds, AreFoundByAllTheirNames) {
   EXPECT_EQ(find_kind(""), nullptr);
 }
 
-TEST(DecodeService, ReadsTheSelector) {
-  const Service service = good_under(decode_service, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},
-    "spec":{"selector":{"app":"web"},"ports":[{"port":80}],"type":"ClusterIP"},"status":{"loadBalancer":{}}})");
-  EXPECT_EQ(service.metadata.key(), "default/s");
-  EXPECT_EQ(service.selector, (Labels{{"app", "web"}}));
-  EXPECT_TRUE(good_under(decode_service, R"({"metadata":{"name":"s"}})").selector.empty());
+TEST(DecodeService, ReadsTheSelectorAndWarnsThatNoAddressLeadsToItsPods) {
+  Warnings warnings;
+  const auto service = decode_service(
+      parsed_json(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"selector":{"app":"web"},
+        "ports":[{"port":80}],"type":"ClusterIP"},"status":{"loadBalancer":{}}})"),
+      &warnings, Rules::enforced);
+  ASSERT_TRUE(service);
+  EXPECT_EQ(service->metadata.key(), "default/s");
+  EXPECT_EQ(service->selector, (Labels{{"app", "web"}}));
+  EXPECT_EQ(warnings,
+            Warnings{"spec: there is no Service networking: no address and no name leads to the pods; they are "
+                     "spread over nodes by it"});
+  EXPECT_TRUE(decode_service(parsed_json(R"({"metadata":{"name":"s"}})"), nullptr)->selector.empty());
 }
 
 TEST(DecodeBudget, ReadsBoundsSelectorAndStatus) {
