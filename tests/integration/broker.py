@@ -118,6 +118,7 @@ class Client:
         self.changed = threading.Condition()
         self.messages, self.latest, self.connected, self.granted, self.acked = [], {}, 0, set(), set()
         self.vanished, self.refused = False, None
+        self.times_lost = 0  # it connects again by itself
         # MQTT 5 (protocol=5) always uses a clean start here.
         self.paho = mqtt.Client(identity, clean_session=clean if protocol < 5 else None, protocol=protocol)
         self.paho.on_connect = lambda c, u, flags, code, *more: self.on_connect_(code)
@@ -220,6 +221,7 @@ class Client:
 
     def on_disconnect_(self):
         with self.changed:
+            self.times_lost += 1
             self.connected = 0
             self.changed.notify_all()
 
