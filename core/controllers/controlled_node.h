@@ -10,12 +10,17 @@
 
 namespace berth {
 
+struct NodeTaint : Taint {
+  OptionalTime time_added;  // milliseconds since 1970
+  bool operator==(const NodeTaint&) const = default;
+};
+
 struct ControlledNode : ControlledObject {
   static constexpr std::string_view kKind = "Node";
   ControlledNode() : ControlledObject(kKind) {}
 
   bool ready = false;  // condition Ready is True
-  std::vector<Taint> taints;
+  std::vector<NodeTaint> taints;
 };
 using ControlledNodePtr = std::shared_ptr<const ControlledNode>;
 

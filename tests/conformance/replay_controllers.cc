@@ -14,6 +14,7 @@
 #include "core/controllers/job_controller.h"
 #include "core/controllers/replica_set_controller.h"
 #include "core/controllers/stateful_set_controller.h"
+#include "core/controllers/taint_eviction_controller.h"
 #include "core/controllers/ttl_after_finished_controller.h"
 #include "core/json/canonical.h"
 #include "firmware-host/gateway/time_zone_folder.h"
@@ -35,6 +36,7 @@ std::unique_ptr<Controller> make_controller(const std::string& name, const Json&
   if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
+  if (name == "taint-eviction") return std::make_unique<TaintEvictionController>();
   if (name == "ttl-after-finished") return std::make_unique<TtlAfterFinishedController>();
   if (name == "statefulset") {
     StatefulSetOptions options;
@@ -93,8 +95,7 @@ class Recorded {
   void apply_action(const Json& action, std::multiset<std::string>& actions, const WorldStore& ours) {
     const std::string what = text(at(action, "do"));
     const std::string kind = text(at(action, "kind"));
-    const std::string named = text(at(action, "namespace"));
-    const ObjectKey key{named.empty() ? "default" : named, text(at(action, "name"))};
+    const ObjectKey key = key_named(kind, text(at(action, "namespace")), text(at(action, "name")));
     if (what == "ready") make_ready(store_, key, text(at(at(input_, "kubelet"), "node")));
     if (what == "gone") make_gone(store_, key);
     if (what == "update" || what == "updateStatus") store_.patch_recorded(kind, key, at(action, "merge"));

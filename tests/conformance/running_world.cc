@@ -26,8 +26,7 @@ DeleteOptions delete_options(const Json& json, std::string_view propagation, std
 void apply_operation(WorldStore& store, const Json& operation) {
   const std::string op = text(at(operation, "op"));
   const std::string kind = text(at(operation, "kind"));
-  const std::string named = text(at(operation, "namespace"));
-  const ObjectKey key{named.empty() ? "default" : named, text(at(operation, "name"))};
+  const ObjectKey key = key_named(kind, text(at(operation, "namespace")), text(at(operation, "name")));
   if (op == "create") {
     store.create(kind, at(operation, "obj"));
   } else if (op == "update") {

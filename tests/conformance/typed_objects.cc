@@ -12,10 +12,10 @@
 #include "core/api/cron_job.h"
 #include "core/api/daemon_set.h"
 #include "core/api/decode.h"
+#include "core/api/decode_parts.h"
 #include "core/api/deployment.h"
 #include "core/api/disruption_budget.h"
 #include "core/api/job.h"
-#include "core/api/node.h"
 #include "core/api/replica_set.h"
 #include "core/api/stateful_set.h"
 #include "core/api/timestamp.h"
@@ -120,6 +120,15 @@ void fill_claims(const Json& object, ControlledPod& pod) {
   }
 }
 
+void read_tolerations(const Json& object, ControlledPod& pod) {
+  Findings findings(Rules::off);
+  FieldReader reader(object, "", findings);
+  reader.read_object("spec", [&](FieldReader& spec) {
+    spec.read_each("tolerations",
+                   [&](FieldReader& item) { decode::read_toleration(item, pod.tolerations.edit().emplace_back()); });
+  });
+}
+
 ObjectPtr typed_pod(const Json& object) {
   auto pod = std::make_shared<ControlledPod>();
   Result<ControlledObject> head = decode_metadata("Pod", object);
@@ -127,6 +136,7 @@ ObjectPtr typed_pod(const Json& object) {
   pod->metadata = head->metadata;
   pod->node_name = text(at(at(object, "spec"), "nodeName"));
   pod->only_node = daemon_node(object);
+  read_tolerations(object, *pod);
   const Json& status = at(object, "status");
   pod->phase = phase_of(text(at(status, "phase")));
   pod->reason = text(at(status, "reason"));
@@ -143,14 +153,26 @@ ObjectPtr typed_pod(const Json& object) {
   return pod;
 }
 
+void read_taints(const Json& object, ControlledNode& node) {
+  Findings findings(Rules::off);
+  FieldReader reader(object, "", findings);
+  reader.read_object("spec", [&](FieldReader& spec) {
+    spec.read_each("taints", [&](FieldReader& item) {
+      NodeTaint taint;
+      decode::read_taint(item, {}, taint);
+      decode::read_time(item, "timeAdded", taint.time_added);
+      node.taints.push_back(std::move(taint));
+    });
+  });
+}
+
 ObjectPtr typed_node(const Json& object) {
-  Result<Node> decoded = decode_node(object, nullptr, Rules::off);
   auto node = std::make_shared<ControlledNode>();
   Result<ControlledObject> head = decode_metadata("Node", object);
   if (!head) return checked("Node", std::move(head));
-  if (!decoded) return checked("Node", Result<ControlledNode>(decoded.error()));
   node->metadata = head->metadata;
-  node->taints = decoded->taints;
+  node->metadata.namespace_ = "";
+  read_taints(object, *node);
   for (const Json& condition : list(at(at(object, "status"), "conditions"))) {
     if (text(at(condition, "type")) == "Ready") node->ready = text(at(condition, "status")) == "True";
   }
