@@ -19,7 +19,9 @@ struct ControlledNode : ControlledObject {
   static constexpr std::string_view kKind = "Node";
   ControlledNode() : ControlledObject(kKind) {}
 
-  bool ready = false;  // condition Ready is True
+  bool ready = false;     // condition Ready is True
+  Conditions conditions;  // status.conditions
+  bool unschedulable = false;
   std::vector<NodeTaint> taints;
 };
 using ControlledNodePtr = std::shared_ptr<const ControlledNode>;

@@ -19,6 +19,7 @@
 #include "core/api/replica_set.h"
 #include "core/api/stateful_set.h"
 #include "core/api/timestamp.h"
+#include "core/controllers/controlled_lease.h"
 #include "core/controllers/controlled_node.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/field_reader.h"
@@ -173,10 +174,22 @@ ObjectPtr typed_node(const Json& object) {
   node->metadata = head->metadata;
   node->metadata.namespace_ = "";
   read_taints(object, *node);
-  for (const Json& condition : list(at(at(object, "status"), "conditions"))) {
-    if (text(at(condition, "type")) == "Ready") node->ready = text(at(condition, "status")) == "True";
-  }
+  Findings findings(Rules::off);
+  FieldReader status(at(object, "status"), "status", findings);
+  decode::read_conditions(status, node->conditions);
+  const Condition* ready = find_condition(node->conditions, "Ready");
+  node->ready = ready != nullptr && ready->status == "True";
+  node->unschedulable = flag(at(at(object, "spec"), "unschedulable"));
   return node;
+}
+
+ObjectPtr typed_lease(const Json& object) {
+  auto lease = std::make_shared<ControlledLease>();
+  Result<ControlledObject> head = decode_metadata("Lease", object);
+  if (!head) return checked("Lease", std::move(head));
+  lease->metadata = head->metadata;
+  lease->renewed = parse_timestamp(text(at(at(object, "spec"), "renewTime")));
+  return lease;
 }
 
 }  // namespace
@@ -184,6 +197,7 @@ ObjectPtr typed_node(const Json& object) {
 ObjectPtr typed_object(std::string_view kind, const Json& object) {
   if (kind == "Pod") return typed_pod(object);
   if (kind == "Node") return typed_node(object);
+  if (kind == "Lease") return typed_lease(object);
   if (kind == "ReplicaSet") return checked(kind, decode_replica_set(object, nullptr, Rules::off));
   if (kind == "ReplicationController") {
     return checked(kind, decode_replication_controller(object, nullptr, Rules::off));

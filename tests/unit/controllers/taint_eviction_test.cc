@@ -59,7 +59,7 @@ class TaintEvictionTest : public ::testing::Test {
   TaintEvictionTest() : world_(make, R"({"start":"2026-01-05T10:00:00Z"})") {
     world_.create("Node", R"({"metadata":{"name":"n1"}})");
   }
-  static std::vector<std::unique_ptr<Controller>> make(World&) {
+  static std::vector<std::unique_ptr<Controller>> make(NodeLifecycle&) {
     std::vector<std::unique_ptr<Controller>> made;
     made.push_back(std::make_unique<TaintEvictionController>());
     return made;

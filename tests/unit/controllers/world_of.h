@@ -19,7 +19,7 @@ namespace berth {
 class WorldOf {
  public:
   // With the Deployment and the ReplicaSet controller.
-  WorldOf() : WorldOf([](World&) { return controllers(); }, kWithKubelet) {}
+  WorldOf() : WorldOf([](NodeLifecycle&) { return controllers(); }, kWithKubelet) {}
   // With others. `input`: as in a case.
   WorldOf(const RunningWorld::MakeControllers& make, std::string_view input)
       : input_(parsed_json(input)), world_(input_, make) {}
