@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "core/clock.h"
 #include "core/controllers/controlled_lease.h"
 #include "core/controllers/controlled_node.h"
 

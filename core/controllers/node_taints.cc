@@ -117,7 +117,7 @@ TaintChange taints_by_conditions(const ControlledNode& node) {
 
 Status change_taints(ClusterAccess& cluster, const ControlledNode& seen, const TaintChange& change) {
   const Millis now = cluster.now();
-  const Status added = edit_taints(cluster, key_of(seen), [&](std::vector<NodeTaint>& taints) {
+  Status added = edit_taints(cluster, key_of(seen), [&](std::vector<NodeTaint>& taints) {
     for (const Taint& taint : change.add) add_taint(taints, taint, now);
   });
   const bool has_any = std::any_of(change.remove.begin(), change.remove.end(),

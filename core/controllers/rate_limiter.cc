@@ -10,7 +10,8 @@ constexpr double kBurst = 1;
 
 // As time.Duration.Seconds() computes it.
 double seconds(Millis duration) {
-  return static_cast<double>(duration / 1000) + static_cast<double>(duration % 1000) / 1000;
+  const Millis whole = duration / 1000;
+  return static_cast<double>(whole) + static_cast<double>(duration % 1000) / 1000;
 }
 
 }  // namespace
