@@ -72,6 +72,7 @@ Json to_json(const Conditions& conditions) {
     Json condition = Json::object();
     condition.set("type", each.type).set("status", each.status);
     set_time(condition, "lastProbeTime", each.last_probe);
+    set_time(condition, "lastHeartbeatTime", each.last_heartbeat);
     set_time(condition, "lastUpdateTime", each.last_update);
     set_time(condition, "lastTransitionTime", each.last_transition);
     set_text(condition, "reason", each.reason);
@@ -134,6 +135,7 @@ void read_conditions(FieldReader& status, Conditions& out) {
     reader.read_string("message", condition.message);
     reader.read_int64("observedGeneration", condition.observed_generation);
     read_time(reader, "lastProbeTime", condition.last_probe);
+    read_time(reader, "lastHeartbeatTime", condition.last_heartbeat);
     read_time(reader, "lastUpdateTime", condition.last_update);
     read_time(reader, "lastTransitionTime", condition.last_transition);
   });

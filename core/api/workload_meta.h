@@ -62,6 +62,7 @@ struct Condition {
   std::string message;
   std::int64_t observed_generation = 0;  // of pods
   OptionalTime last_probe;               // milliseconds since 1970, as the others
+  OptionalTime last_heartbeat;           // of nodes
   OptionalTime last_update;
   OptionalTime last_transition;
   bool operator==(const Condition&) const = default;

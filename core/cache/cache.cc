@@ -5,27 +5,11 @@
 
 #include "core/api/node.h"
 #include "core/api/pod.h"
+#include "core/api/topology.h"
 #include "core/check.h"
 #include "core/prefetch.h"
 
 namespace berth {
-
-namespace {
-
-// Region and zone in one key; empty: the node has neither (component-helpers node/topology GetZoneKey).
-std::string zone_of(const Node& node) {
-  auto label = [&node](const char* beta, const char* stable) {
-    for (const char* key : {beta, stable}) {
-      if (auto found = node.metadata.labels.find(key); found != node.metadata.labels.end()) return found->second;
-    }
-    return std::string();
-  };
-  const std::string zone = label("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
-  const std::string region = label("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
-  return zone.empty() && region.empty() ? std::string() : region + ":" + std::string(1, '\0') + ":" + zone;
-}
-
-}  // namespace
 
 Cache::Index Cache::find_node(std::string_view name) const {
   return nodes_.find(name, [&](Index index) { return entries_[index].name == name; });
@@ -88,7 +72,7 @@ void Cache::drop_if_empty(Index index) {
 void Cache::set_node(std::shared_ptr<const Node> node) {
   const Index index = entry_of(node->metadata.name);
   NodeInfo& info = touch(index);
-  std::string name = zone_of(*node);
+  std::string name = zone_key(node->metadata.labels);
   if (info.node == nullptr || entries_[index].zone != name) {
     note_structure(node->metadata.name, index);
     if (info.node != nullptr) leave_zone(index);

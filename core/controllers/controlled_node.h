@@ -10,12 +10,19 @@
 
 namespace berth {
 
+struct NodeTaint : Taint {
+  OptionalTime time_added;  // milliseconds since 1970
+  bool operator==(const NodeTaint&) const = default;
+};
+
 struct ControlledNode : ControlledObject {
   static constexpr std::string_view kKind = "Node";
   ControlledNode() : ControlledObject(kKind) {}
 
-  bool ready = false;  // condition Ready is True
-  std::vector<Taint> taints;
+  bool ready = false;     // condition Ready is True
+  Conditions conditions;  // status.conditions
+  bool unschedulable = false;
+  std::vector<NodeTaint> taints;
 };
 using ControlledNodePtr = std::shared_ptr<const ControlledNode>;
 

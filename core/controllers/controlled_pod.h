@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/taint.h"
 #include "core/api/workload_meta.h"
 #include "core/clock.h"
 
@@ -28,6 +29,7 @@ struct ControlledPod : ControlledObject {
 
   Text node_name;  // spec.nodeName; empty: not bound
   Text only_node;  // metadata.name in its required node affinity, as DaemonSets write it; empty: none
+  Shared<std::vector<Toleration>> tolerations;
   PodPhase phase = PodPhase::pending;
   std::string reason;                                 // status.reason
   Shared<Conditions> conditions;                      // status.conditions

@@ -19,7 +19,8 @@ bool is_selected(const DaemonPlacement& placement, const ControlledNode& node) {
   return has_labels && (!placement.required_node_affinity || matches(*placement.required_node_affinity, labels, name));
 }
 
-bool tolerates_all(const std::vector<Toleration>& tolerations, const std::vector<Taint>& taints, TaintEffect effect) {
+bool tolerates_all(const std::vector<Toleration>& tolerations, const std::vector<NodeTaint>& taints,
+                   TaintEffect effect) {
   return std::all_of(taints.begin(), taints.end(),
                      [&](const Taint& taint) { return taint.effect != effect || tolerates(tolerations, taint); });
 }

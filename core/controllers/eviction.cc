@@ -6,6 +6,7 @@
 
 #include "core/api/timestamp.h"
 #include "core/controllers/disruption_rules.h"
+#include "core/controllers/pod_condition.h"
 #include "core/controllers/status_write.h"
 
 namespace berth {
@@ -65,15 +66,13 @@ bool may_go_unhealthy(const DisruptionBudget& budget, const ControlledPod& pod) 
 
 EvictionAnswer mark_and_delete(ClusterAccess& cluster, const ControlledPod& pod) {
   Conditions conditions = pod.conditions.get();
-  const Condition* before = find_condition(conditions, kDisruptionTarget);
   Condition target;
   target.type = kDisruptionTarget;
   target.status = "True";
   target.reason = "EvictionByEvictionAPI";
   target.message = "Eviction API: evicting";
   target.last_transition = cluster.now();
-  if (before != nullptr && before->status == target.status) target.last_transition = before->last_transition;
-  set_condition(conditions, std::move(target));
+  update_pod_condition(conditions, std::move(target));
   const Json status = Json::object().set("conditions", to_json(conditions));
   const WriteResult marked = cluster.patch_status(pod, Json::object().set("status", status));
   return marked.is_done() ? answer_to(cluster.remove(pod, {})) : answer_to(marked);

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "core/controllers/disruption_rules.h"
+#include "core/controllers/pod_condition.h"
 #include "core/stable_sort.h"
 
 namespace berth {
@@ -21,20 +23,15 @@ bool goes_first(const ControlledPodPtr& a, const ControlledPodPtr& b) {
   return a->metadata.created.value_or(0) < b->metadata.created.value_or(0);
 }
 
-// The conditions of the pod with that one; a patch replaces the whole list.
-Json conditions_with(const ControlledPod& pod, Condition condition) {
-  Conditions conditions = pod.conditions.get();
-  const Condition* before = find_condition(conditions, condition.type);
-  if (before != nullptr && before->status == condition.status) condition.last_transition = before->last_transition;
-  set_condition(conditions, std::move(condition));
-  return to_json(conditions);
-}
-
 void fail_and_delete(ClusterAccess& cluster, const ControlledPod& pod, const Condition* condition) {
   if (!is_finished(pod)) {
     Json status = Json::object();
     status.set("phase", "Failed").set("observedGeneration", pod.metadata.generation);
-    if (condition != nullptr) status.set("conditions", conditions_with(pod, *condition));
+    if (condition != nullptr) {
+      Conditions conditions = pod.conditions.get();
+      update_pod_condition(conditions, *condition);
+      status.set("conditions", to_json(conditions));
+    }
     if (!cluster.patch_status(pod, Json::object().set("status", std::move(status))).is_done()) return;
   }
   DeleteOptions options;
@@ -59,7 +56,7 @@ Pods select(const Pods& pods, const Which& which) {
 bool is_out_of_service(const Nodes& nodes, const std::string& name) {
   const auto node = nodes.find(name);
   if (node == nodes.end() || node->second->ready) return false;
-  const std::vector<Taint>& taints = node->second->taints;
+  const std::vector<NodeTaint>& taints = node->second->taints;
   return std::any_of(taints.begin(), taints.end(),
                      [](const Taint& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
 }
@@ -101,7 +98,7 @@ void PodGc::remove_orphaned(ClusterAccess& cluster, const Pods& pods, const Node
     if (!node.empty() && !nodes.contains(node)) quarantine_.emplace(node, now + kQuarantine);
     if (!gone.contains(node)) continue;
     Condition condition;
-    condition.type = "DisruptionTarget";
+    condition.type = kDisruptionTarget;
     condition.status = "True";
     condition.reason = "DeletionByPodGC";
     condition.message = "PodGC: node no longer exists";

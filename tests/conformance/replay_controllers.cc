@@ -12,8 +12,10 @@
 #include "core/controllers/deployment_controller.h"
 #include "core/controllers/disruption_controller.h"
 #include "core/controllers/job_controller.h"
+#include "core/controllers/node_lifecycle_controller.h"
 #include "core/controllers/replica_set_controller.h"
 #include "core/controllers/stateful_set_controller.h"
+#include "core/controllers/taint_eviction_controller.h"
 #include "core/controllers/ttl_after_finished_controller.h"
 #include "core/json/canonical.h"
 #include "firmware-host/gateway/time_zone_folder.h"
@@ -35,6 +37,7 @@ std::unique_ptr<Controller> make_controller(const std::string& name, const Json&
   if (name == "deployment") return std::make_unique<DeploymentController>();
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
+  if (name == "taint-eviction") return std::make_unique<TaintEvictionController>();
   if (name == "ttl-after-finished") return std::make_unique<TtlAfterFinishedController>();
   if (name == "statefulset") {
     StatefulSetOptions options;
@@ -44,16 +47,19 @@ std::unique_ptr<Controller> make_controller(const std::string& name, const Json&
   return nullptr;
 }
 
-// PodGC runs in RunningWorld, by the clock.
+// RunningWorld has PodGC, and the parts of node lifecycle that look at all nodes.
+bool runs_by_clock(const std::string& name) { return name == "podgc" || name == "node-lifecycle"; }
+
 bool is_known(const std::string& name, const Json& input) {
-  return name == "podgc" || make_controller(name, input) != nullptr;
+  return runs_by_clock(name) || make_controller(name, input) != nullptr;
 }
 
 RunningWorld::MakeControllers make_controllers(const Json& input) {
-  return [&input](World&) {
+  return [&input](NodeLifecycle& nodes) {
     std::vector<std::unique_ptr<Controller>> controllers;
     for (const std::string& name : strings(at(input, "controllers"))) {
-      if (name != "podgc") controllers.push_back(make_controller(name, input));
+      if (name == "node-lifecycle") controllers.push_back(std::make_unique<NodeLifecycleController>(nodes));
+      if (!runs_by_clock(name)) controllers.push_back(make_controller(name, input));
       if (name == "disruption") controllers.push_back(std::make_unique<StaleDisruptionController>());
     }
     return controllers;
@@ -73,7 +79,8 @@ class Recorded {
     const std::string op = text(at(operation, "op"));
     const std::int64_t t = number(at(record, "t"));
     store_.set_now(start_ + t * 1000);
-    const bool is_of_world = op == "advance" || op == "podLimit" || op == "setScale" || op == "evict";
+    const bool is_of_world = op == "advance" || op == "podLimit" || op == "setScale" || op == "evict" ||
+                             op == "stopHeartbeat" || op == "startHeartbeat";
     if (!is_of_world) apply_operation(store_, operation);
     std::multiset<std::string> actions;
     for (const Json& action : list(at(record, "actions"))) {
@@ -93,8 +100,7 @@ class Recorded {
   void apply_action(const Json& action, std::multiset<std::string>& actions, const WorldStore& ours) {
     const std::string what = text(at(action, "do"));
     const std::string kind = text(at(action, "kind"));
-    const std::string named = text(at(action, "namespace"));
-    const ObjectKey key{named.empty() ? "default" : named, text(at(action, "name"))};
+    const ObjectKey key = key_named(kind, text(at(action, "namespace")), text(at(action, "name")));
     if (what == "ready") make_ready(store_, key, text(at(at(input_, "kubelet"), "node")));
     if (what == "gone") make_gone(store_, key);
     if (what == "update" || what == "updateStatus") store_.patch_recorded(kind, key, at(action, "merge"));

@@ -26,8 +26,7 @@ DeleteOptions delete_options(const Json& json, std::string_view propagation, std
 void apply_operation(WorldStore& store, const Json& operation) {
   const std::string op = text(at(operation, "op"));
   const std::string kind = text(at(operation, "kind"));
-  const std::string named = text(at(operation, "namespace"));
-  const ObjectKey key{named.empty() ? "default" : named, text(at(operation, "name"))};
+  const ObjectKey key = key_named(kind, text(at(operation, "namespace")), text(at(operation, "name")));
   if (op == "create") {
     store.create(kind, at(operation, "obj"));
   } else if (op == "update") {
@@ -55,9 +54,12 @@ RunningWorld::RunningWorld(const Json& input, const MakeControllers& make_contro
     : input_(input),
       start_(parse_timestamp(text(at(input, "start"))).value_or(0)),
       world_(start_),
-      manager_(world_, make_controllers(world_)) {
+      manager_(world_, make_controllers(nodes_)) {
   for (const std::string& name : strings(at(input, "controllers"))) {
     if (name == "podgc") pod_gc_.emplace(number(at(input, "terminatedPodThreshold")));
+    if (name != "node-lifecycle") continue;
+    monitor_.emplace(nodes_);
+    tainter_.emplace(nodes_);
   }
 }
 
@@ -73,6 +75,8 @@ void RunningWorld::run(const Json& operation) {
     world_.limit_pods(max.is_null() ? std::nullopt : std::optional(number(max)));
   } else if (op == "setScale") {
     world_.set_scale(text(at(operation, "name")), static_cast<std::int32_t>(number(at(operation, "replicas"))));
+  } else if (op == "stopHeartbeat" || op == "startHeartbeat") {
+    stop_or_start_heartbeat(operation);
   } else if (op == "evict") {
     answer_ = to_json(evict(world_, {"default", text(at(operation, "name"))}));
   } else {
@@ -95,8 +99,45 @@ void RunningWorld::settle() {
 void RunningWorld::tick() {
   world_.store().set_now((world_.now() / 1000 + 1) * 1000);
   manager_.wake();
+  run_heartbeats();
   run_kubelet();
   if (pod_gc_ && (world_.now() - start_) % PodGc::kPeriod == 0) pod_gc_->run(world_);
+  settle();
+  run_node_lifecycle();
+}
+
+void RunningWorld::stop_or_start_heartbeat(const Json& operation) {
+  const bool is_start = text(at(operation, "op")) == "startHeartbeat";
+  for (const std::string& node : strings(at(operation, "nodes"))) {
+    if (!is_start) without_heartbeat_.insert(node);
+    if (is_start && without_heartbeat_.erase(node) > 0) {
+      renew_lease({std::string(ControlledLease::kNodeNamespace), node});
+    }
+  }
+}
+
+void RunningWorld::renew_lease(const ObjectKey& key) {
+  std::string time = to_timestamp(world_.now());
+  time.insert(time.size() - 1, ".000000");
+  const Json spec = Json::object().set("renewTime", time);
+  world_.store().patch(ControlledLease::kKind, key, Json::object().set("spec", spec));
+}
+
+void RunningWorld::run_heartbeats() {
+  constexpr Millis kHeartbeat = 10'000;
+  if (!flag(at(input_, "heartbeat")) || (world_.now() - start_) % kHeartbeat != 0) return;
+  for (const ObjectKey& key : world_.store().keys(ControlledLease::kKind, ControlledLease::kNodeNamespace)) {
+    if (!without_heartbeat_.contains(key.name)) renew_lease(key);
+  }
+}
+
+void RunningWorld::run_node_lifecycle() {
+  if (!monitor_) return;
+  if ((world_.now() - start_) % NodeHealthMonitor::kPeriod == 0) {
+    monitor_->run(world_);
+    settle();
+  }
+  tainter_->run(world_);
   settle();
 }
 

@@ -5,10 +5,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/controllers/manager.h"
+#include "core/controllers/no_execute_tainter.h"
+#include "core/controllers/node_health_monitor.h"
 #include "core/controllers/pod_gc.h"
 #include "tests/conformance/world.h"
 
@@ -21,8 +25,9 @@ DeleteOptions delete_options(const Json& json, std::string_view propagation, std
 
 class RunningWorld {
  public:
-  using MakeControllers = std::function<std::vector<std::unique_ptr<Controller>>(World& world)>;
-  // `input`: of a case; its `start`, `kubelet` and what PodGC needs are read. It must outlive the world.
+  using MakeControllers = std::function<std::vector<std::unique_ptr<Controller>>(NodeLifecycle& nodes)>;
+  // `input`: of a case; its `start`, `kubelet`, `heartbeat`, and what PodGC and node lifecycle need are read. It must
+  // outlive the world.
   RunningWorld(const Json& input, const MakeControllers& make_controllers);
 
   World& world() { return world_; }
@@ -36,14 +41,22 @@ class RunningWorld {
   void deliver();
   void settle();
   void tick();
+  void stop_or_start_heartbeat(const Json& operation);
+  void renew_lease(const ObjectKey& key);
+  void run_heartbeats();
+  void run_node_lifecycle();
   void run_kubelet();
   void run_kubelet_on(const ControlledPod& pod, const Json& kubelet);
 
   const Json& input_;
   Millis start_;
   World world_;
+  NodeLifecycle nodes_;
   ControllerManager manager_;
   std::optional<PodGc> pod_gc_;
+  std::optional<NodeHealthMonitor> monitor_;
+  std::optional<NoExecuteTainter> tainter_;
+  std::set<std::string> without_heartbeat_;  // nodes
   Json answer_;
 };
 

@@ -12,13 +12,14 @@
 #include "core/api/cron_job.h"
 #include "core/api/daemon_set.h"
 #include "core/api/decode.h"
+#include "core/api/decode_parts.h"
 #include "core/api/deployment.h"
 #include "core/api/disruption_budget.h"
 #include "core/api/job.h"
-#include "core/api/node.h"
 #include "core/api/replica_set.h"
 #include "core/api/stateful_set.h"
 #include "core/api/timestamp.h"
+#include "core/controllers/controlled_lease.h"
 #include "core/controllers/controlled_node.h"
 #include "core/controllers/controlled_pod.h"
 #include "core/json/field_reader.h"
@@ -120,6 +121,15 @@ void fill_claims(const Json& object, ControlledPod& pod) {
   }
 }
 
+void read_tolerations(const Json& object, ControlledPod& pod) {
+  Findings findings(Rules::off);
+  FieldReader reader(object, "", findings);
+  reader.read_object("spec", [&](FieldReader& spec) {
+    spec.read_each("tolerations",
+                   [&](FieldReader& item) { decode::read_toleration(item, pod.tolerations.edit().emplace_back()); });
+  });
+}
+
 ObjectPtr typed_pod(const Json& object) {
   auto pod = std::make_shared<ControlledPod>();
   Result<ControlledObject> head = decode_metadata("Pod", object);
@@ -127,6 +137,7 @@ ObjectPtr typed_pod(const Json& object) {
   pod->metadata = head->metadata;
   pod->node_name = text(at(at(object, "spec"), "nodeName"));
   pod->only_node = daemon_node(object);
+  read_tolerations(object, *pod);
   const Json& status = at(object, "status");
   pod->phase = phase_of(text(at(status, "phase")));
   pod->reason = text(at(status, "reason"));
@@ -143,18 +154,42 @@ ObjectPtr typed_pod(const Json& object) {
   return pod;
 }
 
+void read_taints(const Json& object, ControlledNode& node) {
+  Findings findings(Rules::off);
+  FieldReader reader(object, "", findings);
+  reader.read_object("spec", [&](FieldReader& spec) {
+    spec.read_each("taints", [&](FieldReader& item) {
+      NodeTaint taint;
+      decode::read_taint(item, {}, taint);
+      decode::read_time(item, "timeAdded", taint.time_added);
+      node.taints.push_back(std::move(taint));
+    });
+  });
+}
+
 ObjectPtr typed_node(const Json& object) {
-  Result<Node> decoded = decode_node(object, nullptr, Rules::off);
   auto node = std::make_shared<ControlledNode>();
   Result<ControlledObject> head = decode_metadata("Node", object);
   if (!head) return checked("Node", std::move(head));
-  if (!decoded) return checked("Node", Result<ControlledNode>(decoded.error()));
   node->metadata = head->metadata;
-  node->taints = decoded->taints;
-  for (const Json& condition : list(at(at(object, "status"), "conditions"))) {
-    if (text(at(condition, "type")) == "Ready") node->ready = text(at(condition, "status")) == "True";
-  }
+  node->metadata.namespace_ = "";
+  read_taints(object, *node);
+  Findings findings(Rules::off);
+  FieldReader status(at(object, "status"), "status", findings);
+  decode::read_conditions(status, node->conditions);
+  const Condition* ready = find_condition(node->conditions, "Ready");
+  node->ready = ready != nullptr && ready->status == "True";
+  node->unschedulable = flag(at(at(object, "spec"), "unschedulable"));
   return node;
+}
+
+ObjectPtr typed_lease(const Json& object) {
+  auto lease = std::make_shared<ControlledLease>();
+  Result<ControlledObject> head = decode_metadata("Lease", object);
+  if (!head) return checked("Lease", std::move(head));
+  lease->metadata = head->metadata;
+  lease->renewed = parse_timestamp(text(at(at(object, "spec"), "renewTime")));
+  return lease;
 }
 
 }  // namespace
@@ -162,6 +197,7 @@ ObjectPtr typed_node(const Json& object) {
 ObjectPtr typed_object(std::string_view kind, const Json& object) {
   if (kind == "Pod") return typed_pod(object);
   if (kind == "Node") return typed_node(object);
+  if (kind == "Lease") return typed_lease(object);
   if (kind == "ReplicaSet") return checked(kind, decode_replica_set(object, nullptr, Rules::off));
   if (kind == "ReplicationController") {
     return checked(kind, decode_replication_controller(object, nullptr, Rules::off));

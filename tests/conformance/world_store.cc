@@ -77,10 +77,9 @@ Json without_nothing(const Json& value) {
   return object;
 }
 
-ObjectKey key_in(const Json& object) {
-  const Json& metadata = at(object, "metadata");
-  const std::string name_space = text(at(metadata, "namespace"));
-  return {name_space.empty() ? "default" : name_space, text(at(metadata, "name"))};
+ObjectKey key_named(std::string_view kind, std::string name_space, std::string name) {
+  if (kind == "Node") return {"", std::move(name)};
+  return {name_space.empty() ? "default" : std::move(name_space), std::move(name)};
 }
 
 Json conditions_by_type(const Json& conditions) {
@@ -118,7 +117,7 @@ std::string WorldStore::create(std::string_view kind, Json object) {
   if (at(metadata, "namespace").is_null() && kind != "Node") metadata.set("namespace", "default");
   std::string name = next_name(kind, object);
   metadata.set("name", name);
-  const ObjectKey key = key_in(object);
+  const ObjectKey key = key_named(kind, text(at(metadata, "namespace")), name);
   Shelf& shelf = shelves_[std::string(kind)];
   if (shelf.contains(key)) return "";
   std::string uid = std::string(kind) + "." + name;

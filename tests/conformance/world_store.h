@@ -66,8 +66,8 @@ class WorldStore {
 
 // Without members that are null, zero, false or empty, which are the same as absent ones; an item of a list stays.
 Json without_nothing(const Json& value);
-// Key of an object in a manifest.
-ObjectKey key_in(const Json& object);
+// The key of an object; the namespace, which nodes do not have, is "default" when it is empty.
+ObjectKey key_named(std::string_view kind, std::string name_space, std::string name);
 // status.conditions as a map from the type, and back.
 Json conditions_by_type(const Json& conditions);
 Json conditions_list(const Json& by_type);

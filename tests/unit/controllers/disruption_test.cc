@@ -17,7 +17,7 @@ namespace {
 class DisruptionTest : public ::testing::Test {
  protected:
   DisruptionTest()
-      : world_(input_, [](World&) {
+      : world_(input_, [](NodeLifecycle&) {
           std::vector<std::unique_ptr<Controller>> made;
           made.push_back(std::make_unique<DisruptionController>());
           made.push_back(std::make_unique<StaleDisruptionController>());

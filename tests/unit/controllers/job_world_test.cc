@@ -13,7 +13,7 @@ namespace {
 
 class JobWorld : public ::testing::Test {
  protected:
-  JobWorld() : world(input, [this](World&) { return controllers(); }) {}
+  JobWorld() : world(input, [this](NodeLifecycle&) { return controllers(); }) {}
   void run(std::string_view operation) { world.run(parsed_json(operation)); }
   Json object(std::string_view kind, const std::string& name) {
     const Json* found = world.world().store().find(kind, {"default", name});

@@ -19,7 +19,10 @@ namespace berth {
 class WorldOf {
  public:
   // With the Deployment and the ReplicaSet controller.
-  WorldOf() : world_(input_, [](World&) { return controllers(); }) {}
+  WorldOf() : WorldOf([](NodeLifecycle&) { return controllers(); }, kWithKubelet) {}
+  // With others. `input`: as in a case.
+  WorldOf(const RunningWorld::MakeControllers& make, std::string_view input)
+      : input_(parsed_json(input)), world_(input_, make) {}
 
   // An operation as tests/conformance/README.md describes them.
   void run(std::string_view operation) { world_.run(parsed_json(operation)); }
@@ -31,7 +34,7 @@ class WorldOf {
   // Null JSON if there is none.
   const Json& object(std::string_view kind, const std::string& name) {
     static const Json kNone;
-    const Json* found = world_.world().store().find(kind, {"default", name});
+    const Json* found = world_.world().store().find(kind, key_named(kind, "", name));
     return found == nullptr ? kNone : *found;
   }
   std::vector<std::string> names(std::string_view kind) {
@@ -53,7 +56,9 @@ class WorldOf {
     return made;
   }
 
-  Json input_ = parsed_json(R"({"start":"2026-01-05T10:00:00Z","kubelet":{"readyAfter":1,"goneAfter":1}})");
+  static constexpr std::string_view kWithKubelet =
+      R"({"start":"2026-01-05T10:00:00Z","kubelet":{"readyAfter":1,"goneAfter":1}})";
+  Json input_;
   RunningWorld world_;
 };
 
