@@ -42,5 +42,27 @@ TEST_F(ContainerConfinement, AProfileThatIsNotThereOrElsewhereIsRefused) {
   }
 }
 
+// The runtime follows a link of the image as the container would: below its root, which has a directory of that name
+// then. In that of the machine nothing is made, nor hidden.
+TEST_F(ContainerConfinement, ALinkOfTheImageDoesNotLeadAMountOutOfItsRoot) {
+  const std::string outside = root_ + "/outside";
+  fs::create_directories(outside);
+  std::vector<MadeEntry> entries = busybox_entries();
+  entries.push_back(symbolic_link("settings", "/etc"));
+  entries.push_back(symbolic_link("absolute", outside));
+  entries.push_back(symbolic_link("up", "../../../../../../../../../.." + outside));
+  import({layer_of(std::move(entries))}, "hostile:1");
+  run(tag_, R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":"Never","hostNetwork":true,
+      "volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"main","image":"hostile:1",
+       "terminationMessagePath":"/up/message","volumeMounts":[{"name":"v","mountPath":"/settings"},
+        {"name":"v","mountPath":"/absolute/a"},{"name":"v","mountPath":"/up/b"}],
+       "command":["sh","-c","echo of it > /settings/note; cat /etc/note /absolute/a/note /up/b/note; echo why > /up/message"]}]}})");
+  const Event end = wait_finished();
+  EXPECT_EQ(output(tag_), "of it\nof it\nof it\n") << end.pod_status.dump();
+  EXPECT_EQ(container(end).find("state")->find("terminated")->string_at("message"), "why\n");
+  EXPECT_TRUE(fs::is_empty(outside)) << fs::directory_iterator(outside)->path();
+  EXPECT_FALSE(fs::exists("/etc/note"));
+}
+
 }  // namespace
 }  // namespace berth
