@@ -64,5 +64,13 @@ TEST_F(ContainerConfinement, ALinkOfTheImageDoesNotLeadAMountOutOfItsRoot) {
   EXPECT_FALSE(fs::exists("/etc/note"));
 }
 
+TEST_F(ContainerConfinement, ItsLastMessageIsReadFromThePathOfTheManifestAlone) {
+  run(tag_, container_pod("test -e /dev/termination-log && echo both; echo -n 'no disk' > /tmp/deep/why; exit 1",
+                          R"("terminationMessagePath":"/tmp/deep/why",)"));
+  const Event end = wait_finished();
+  EXPECT_EQ(container(end).find("state")->find("terminated")->string_at("message"), "no disk") << end.pod_status.dump();
+  EXPECT_EQ(output(tag_), "");
+}
+
 }  // namespace
 }  // namespace berth
