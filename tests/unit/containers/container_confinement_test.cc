@@ -72,5 +72,21 @@ TEST_F(ContainerConfinement, ItsLastMessageIsReadFromThePathOfTheManifestAlone) 
   EXPECT_EQ(output(tag_), "");
 }
 
+TEST_F(ContainerConfinement, TheMachinesSharedMemoryIsForThoseThatAskForIt) {
+  const std::string name = "berth-" + std::to_string(getpid());
+  std::ofstream("/dev/shm/" + name) << "of the machine\n";
+  const std::string script = "cat /dev/shm/" + name + " 2>/dev/null || echo none; readlink /proc/self/ns/ipc";
+  const std::string namespace_of_machine = fs::read_symlink("/proc/self/ns/ipc").string() + "\n";
+  run(tag_, container_pod(script, "", "Never", R"("hostIPC":true,)"));
+  wait_finished();
+  EXPECT_EQ(output(tag_), "of the machine\n" + namespace_of_machine);
+  const Tag other{"u2", {1, 6}};
+  run(other, container_pod(script));
+  wait_for([&](const Event& event) { return event.finished && event.tag == other; });
+  EXPECT_TRUE(output(other).starts_with("none\nipc:[")) << output(other);
+  EXPECT_EQ(output(other).find(namespace_of_machine), std::string::npos) << output(other);
+  fs::remove("/dev/shm/" + name);
+}
+
 }  // namespace
 }  // namespace berth
