@@ -5,6 +5,7 @@
 #include "core/api/decode.h"
 #include "core/api/packed.h"
 #include "core/api/pod.h"
+#include "core/api/qos_class.h"
 #include "core/api/requests.h"
 
 namespace berth {
@@ -53,26 +54,9 @@ void narrow(PodAffinityTerm& term, const Labels& labels) {
   narrow(*term.label_selector, term.mismatch_label_keys, Requirement::Operator::not_in, labels);
 }
 
-bool asks_for_some(const ResourceList& amounts) {
-  return std::any_of(amounts.begin(), amounts.end(), [](const auto& item) {
-    return (item.first == "cpu" || item.first == "memory") && item.second > Quantity();
-  });
-}
-
-// component-helpers/resource, qos.go: whatever it asks for of cpu or memory.
-bool is_best_effort(const PodSpec& spec) {
-  if (asks_for_some(spec.requests) || asks_for_some(spec.limits)) return false;
-  for (const auto* containers : {&spec.init_containers, &spec.containers}) {
-    for (const Container& container : *containers) {
-      if (asks_for_some(container.requests) || asks_for_some(container.limits)) return false;
-    }
-  }
-  return true;
-}
-
 // Pods that ask for resources cope with a node that is short of memory; others would be ended first.
 void tolerate_memory_pressure(PodSpec& spec) {
-  if (is_best_effort(spec)) return;
+  if (qos_class_of(spec) == QosClass::best_effort) return;
   const Toleration toleration{
       "node.kubernetes.io/memory-pressure", Toleration::Operator::exists, {}, TaintEffect::no_schedule, std::nullopt};
   const std::vector<Toleration>& all = spec.tolerations.get();

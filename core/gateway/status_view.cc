@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/qos_class.h"
 #include "core/api/validation.h"
 #include "core/objects/node_pressure.h"
 #include "core/objects/reserved_labels.h"
@@ -147,7 +148,7 @@ Json StatusView::pod_status(const PodEntry& entry) const {
     if (const Json* node = observed.find("node")) status.set("nodeName", *node);
   }
   if (is_observed) show_containers(observed, status);
-  status.set("phase", phase);
+  status.set("phase", phase).set("qosClass", to_string(qos_class_of(entry.pod->spec.get())));
   if (entry.deleting) status.set("deleting", true);
   const std::string why = scheduled ? std::string() : why_pending(entry);
   Json::Array conditions{condition("PodScheduled", scheduled, scheduled ? "" : reason_pending(entry, why), why)};
@@ -378,8 +379,11 @@ bool StatusView::is_passing(const std::string& pod_key) const {
 Json StatusView::published_status_of(Kind kind, const std::string& key) const {
   Json status = status_of(kind, key);
   if (status.is_null()) return status;
-  // The condition PodScheduled reports it to all who subscribe; the epoch and the start are for those who ask.
-  if (kind == Kind::pod) status.erase("startTime");
+  // The condition PodScheduled reports it to all who subscribe; the epoch, the start and what follows from the manifest
+  // are for those who ask.
+  if (kind == Kind::pod) {
+    for (std::string_view each : {"startTime", "qosClass"}) status.erase(each);
+  }
   const Json* scheduler = kind == Kind::pod ? status.find("scheduler") : nullptr;
   const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");
   if (phase != nullptr && *phase == Json(to_string(Phase::bound))) status.erase("scheduler");

@@ -17,6 +17,8 @@ struct StartedRun {
   // What it writes to its standard output and error; they do not block; the caller closes them.
   int output = -1;
   int errors = -1;  // of exec() -1: both are in `output`
+  // As containerStatuses[].containerID has it, "runc://<id>"; empty: it is a process, or a command in a container.
+  std::string container_id = {};
 };
 
 class ContainerStarter {

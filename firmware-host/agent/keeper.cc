@@ -212,6 +212,7 @@ class Keeper {
     Result<StartedRun> started = starter_.start(*entry.plan);
     if (started) {
       dirty_ = true;
+      entry.report->container_id = started->container_id;
       entry.process = std::make_unique<ContainerProcess>(std::move(*started), plan_.directory, entry.plan->name,
                                                          plan_.logs, clock_);
       if (entry.process->run().has_begun()) return begin_run(entry);

@@ -24,7 +24,9 @@ void set_unless_empty(Json& object, std::string_view key, const std::string& val
   if (!value.empty()) object.set(key, value);
 }
 
-Json state_json(const ContainerState& state) {
+// `id`: the container's, which a kubelet tells of ended runs too (pkg/kubelet/kubelet_pods.go,
+// convertToAPIContainerStatuses).
+Json state_json(const ContainerState& state, const std::string& id) {
   Json detail = Json::object();
   if (state.kind == ContainerKind::terminated) {
     detail.set("exitCode", state.exit_code);
@@ -35,7 +37,10 @@ Json state_json(const ContainerState& state) {
     set_unless_empty(detail, "message", state.message);
   }
   if (state.kind != ContainerKind::waiting) set_unless_empty(detail, "startedAt", state.started_at);
-  if (state.kind == ContainerKind::terminated) set_unless_empty(detail, "finishedAt", state.finished_at);
+  if (state.kind == ContainerKind::terminated) {
+    set_unless_empty(detail, "finishedAt", state.finished_at);
+    set_unless_empty(detail, "containerID", id);
+  }
   Json json = Json::object();
   json.set(state.kind == ContainerKind::waiting   ? "waiting"
            : state.kind == ContainerKind::running ? "running"
@@ -49,13 +54,15 @@ Json reports_json(const std::vector<ContainerReport>& reports) {
   for (const ContainerReport& report : reports) {
     Json json = Json::object();
     json.set("name", report.name).set("image", report.image).set("imageID", report.image_id);
+    set_unless_empty(json, "containerID", report.container_id);
     json.set("restartCount", report.restarts);
     const bool runs = report.state.kind == ContainerKind::running;
     const bool initialized =
         report.is_init && report.state.kind == ContainerKind::terminated && report.state.exit_code == 0;
     json.set("ready", (runs && report.ready) || initialized).set("started", runs && report.started);
-    json.set("state", state_json(report.state));
-    json.set("lastState", report.last.kind == ContainerKind::terminated ? state_json(report.last) : Json::object());
+    json.set("state", state_json(report.state, report.container_id));
+    const bool had_run = report.last.kind == ContainerKind::terminated;
+    json.set("lastState", had_run ? state_json(report.last, report.container_id) : Json::object());
     list.push_back(std::move(json));
   }
   return list;
@@ -140,6 +147,7 @@ std::vector<ContainerReport> read_reports(const Json* list, bool is_init) {
     report.is_init = is_init;
     report.image = json.string_at("image");
     report.image_id = json.string_at("imageID");
+    report.container_id = json.string_at("containerID");
     report.restarts = int_of(json, "restartCount");
     report.started = is_true(json, "started");
     report.ready = is_true(json, "ready");
@@ -187,7 +195,7 @@ std::string status_text(PodState state) {
   };
   leave_out([](ContainerReport& report) { report.state.message = report.last.message = {}; });
   leave_out([](ContainerReport& report) { report.last = {}; });
-  leave_out([](ContainerReport& report) { report.image = {}; });
+  leave_out([](ContainerReport& report) { report.image = report.container_id = {}; });
   return text;
 }
 
@@ -207,6 +215,7 @@ void go_on_from(const ContainerReport& earlier, ContainerReport& report) {
   const bool had_run = earlier.state.kind == ContainerKind::terminated;
   report.restarts = earlier.restarts + (had_run ? 1 : 0);
   report.last = had_run ? earlier.state : earlier.last;
+  report.container_id = earlier.container_id;
 }
 
 std::string not_started_text(const std::string& directory, const std::string& why, bool is_over) {

@@ -29,6 +29,8 @@ struct ContainerReport {
   std::string name;
   std::string image;
   std::string image_id;  // what the image's name was resolved to; empty: it is none
+  // Of the latest run, whose `last` had the same: "runc://<id>". Empty: there was none, or it is a process.
+  std::string container_id;
   int restarts = 0;
   ContainerState state;
   ContainerState last;   // the previous run; reported if terminated

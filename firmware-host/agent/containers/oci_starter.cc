@@ -313,12 +313,13 @@ Result<StartedRun> OciStarter::start(const ContainerPlan& plan) {
   if (Status made = write_text(bundle, kConfig, oci_spec(*container).dump(), 0600); !made.is_success()) return made;
   OutputPipe output, errors;
   if (!output.open() || !errors.open()) return failed("pipe");
-  auto run = std::make_unique<OciContainerRun>(
-      OciRun::Place{plan_.runtime, file(kRuntimeState), bundle, plan_.id + "." + plan.name}, output.writing(),
-      errors.writing(), bundle + "/" + kTerminationMessage,
-      [this, name = plan.name] { return cgroup_.out_of_memory(name) > 0; });
+  const std::string id = plan_.id + "." + plan.name;
+  auto run = std::make_unique<OciContainerRun>(OciRun::Place{plan_.runtime, file(kRuntimeState), bundle, id},
+                                               output.writing(), errors.writing(), bundle + "/" + kTerminationMessage,
+                                               [this, name = plan.name] { return cgroup_.out_of_memory(name) > 0; });
   if (Status begun = run->begin(); !begun.is_success()) return begun;
-  return StartedRun{std::move(run), output.take_reading(), errors.take_reading()};
+  return StartedRun{std::move(run), output.take_reading(), errors.take_reading(),
+                    fs::path(plan_.runtime).filename().string() + "://" + id};
 }
 
 Result<StartedRun> OciStarter::exec(const ContainerPlan& plan, const std::vector<std::string>& command) {

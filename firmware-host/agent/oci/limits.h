@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/api/qos_class.h"
 #include "core/json/json.h"
 #include "core/status.h"
 
@@ -21,8 +22,6 @@ struct ContainerLimits {
   Amounts limits;
 };
 
-enum class QosClass : std::uint8_t { guaranteed, burstable, best_effort };
-
 // Of a container's `resources`; an error names the field below it.
 Result<ContainerLimits> limits_of(const Json& resources, const std::string& path);
 
@@ -31,8 +30,7 @@ std::int64_t cpu_shares(std::int64_t milli_cpu);
 // Microseconds per period; the least that the kernel takes is 1,000.
 std::int64_t cpu_quota_us(std::int64_t milli_cpu, std::int64_t period_us);
 
-// Guaranteed: each container has equal requests and limits of both; best effort: none has any. Of a pod with
-// spec.resources these count instead (component-helpers/resource, qos.go).
+// As the gateway tells it (core/api/qos_class.h).
 QosClass qos_class_of(const Json& pod_spec);
 
 // Which processes the kernel ends first when memory runs out. `capacity`: the node's memory in bytes.

@@ -57,6 +57,33 @@ TEST_F(ContainerRuntime, EachRunBeginsWithTheImage) {
   EXPECT_EQ(output(tag_).find("left"), std::string::npos) << output(tag_);
 }
 
+TEST_F(ContainerRuntime, IsNamedByItsRuntimeAndTheIdThatItHasThere) {
+  run(tag_, R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":"OnFailure","hostNetwork":true,
+      "volumes":[{"name":"v","emptyDir":{}}],"initContainers":[{"name":"first","image":"busybox:1","command":["true"]}],
+      "containers":[{"name":"main","image":"busybox:1","volumeMounts":[{"name":"v","mountPath":"/v"}],
+       "command":["sh","-c","test -e /v/once && exit 0; touch /v/once; exit 3"]}]}})");
+  const Event end = wait_finished();
+  const std::string id = fs::path(machine_->runtime).filename().string() + "://u1_1.5.main";
+  const Json& main = container(end);
+  EXPECT_EQ(main.string_at("containerID"), id);
+  for (const char* state : {"state", "lastState"}) {
+    EXPECT_EQ(main.find(state)->find("terminated")->string_at("containerID"), id) << state;
+  }
+  EXPECT_TRUE(end.pod_status.find("initContainerStatuses")->as_array()[0].string_at("containerID").ends_with("first"));
+}
+
+TEST_F(ContainerRuntime, ACommandOfTheMachineRunsInTheContainerOfTheIdThatIsTold) {
+  run(tag_, container_pod("echo up; sleep 1000"));
+  const Event running = wait_running();
+  const std::string id = container(running).string_at("containerID");
+  const std::string keeper = std::to_string(keepers(tag_).front());
+  const std::string list = "nsenter -t " + keeper + " -m " + machine_->runtime + " --root " + directory(tag_) +
+                           kSandboxDirectory + "/runtime state " + id.substr(id.find("://") + 3) + " >" + root_ +
+                           "/state";
+  EXPECT_EQ(std::system(list.c_str()), 0) << running.pod_status.dump();
+  EXPECT_NE(read(root_ + "/state").find("running"), std::string::npos) << read(root_ + "/state");
+}
+
 TEST_F(ContainerRuntime, ExitCodesAndSignalsAreToldAsTheyAre) {
   run(tag_, container_pod("exit 42"));
   Event end = wait_finished();

@@ -1,7 +1,11 @@
 // Volumes and the environment of pods that run as containers.
 #include <gtest/gtest.h>
 
+#include <sys/mount.h>
+
+#include <fstream>
 #include <string>
+#include <utility>
 
 #include "tests/unit/containers/container_fixture.h"
 
@@ -157,6 +161,37 @@ TEST_F(ContainerVolumes, ASubPathThatLeadsOutOfItsVolumeIsNotFollowed) {
   });
   EXPECT_NE(end.pod_status.dump().find("subPath"), std::string::npos) << end.pod_status.dump();
   EXPECT_EQ(output(tag_).find("proc"), std::string::npos) << output(tag_);
+}
+
+// A directory whose mounts other mount namespaces may follow, wherever the tests run; unmounted with all in it.
+class SharedDirectory {
+ public:
+  explicit SharedDirectory(std::string path) : path_(std::move(path)) {
+    fs::create_directories(path_);
+    EXPECT_EQ(mount(path_.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr), 0);
+    EXPECT_EQ(mount(nullptr, path_.c_str(), nullptr, MS_SHARED, nullptr), 0);
+  }
+  ~SharedDirectory() { EXPECT_EQ(umount2(path_.c_str(), MNT_DETACH), 0); }
+  SharedDirectory(const SharedDirectory&) = delete;
+  SharedDirectory& operator=(const SharedDirectory&) = delete;
+
+ private:
+  const std::string path_;
+};
+
+TEST_F(ContainerVolumes, ALaterMountOfTheMachineIsSeenByThoseThatAskForIt) {
+  const SharedDirectory shared(root_ + "/media");
+  fs::create_directories(root_ + "/media/disk");
+  run(tag_, container_pod("echo up; until test -e /follows/disk/mark; do sleep 0.05; done; ls /alone/disk; echo seen",
+                          R"("volumeMounts":[{"name":"v","mountPath":"/follows","mountPropagation":"HostToContainer"},
+                                             {"name":"v","mountPath":"/alone"}],)",
+                          "Never", R"("volumes":[{"name":"v","hostPath":{"path":")" + root_ + R"(/media"}}],)"));
+  run_while([&] { return output(tag_).empty(); });
+  ASSERT_EQ(mount("disk", (root_ + "/media/disk").c_str(), "tmpfs", 0, nullptr), 0);
+  std::ofstream(root_ + "/media/disk/mark") << "x";
+  wait_finished();
+  EXPECT_EQ(output(tag_), "up\nseen\n") << "without mountPropagation there is nothing in it";
+  stop(tag_, 0);
 }
 
 }  // namespace

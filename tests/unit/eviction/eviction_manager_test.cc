@@ -53,6 +53,7 @@ class EvictionManagerTest : public testing::Test {
     if (cannot_evict_ == tag.uid) return Status::error("the disk is full");
     evicted_.push_back(tag.uid);
     grace_ms_ = eviction.grace_ms;
+    message_ = eviction.message;
     pods_.at(tag).is_ending = true;
     return Status::ok();
   }
@@ -81,6 +82,7 @@ class EvictionManagerTest : public testing::Test {
   Observations observed_ = {{memory_available, {500 << 20, 1 << 30}}, {nodefs_available, {50, 100}}};
   std::vector<std::string> evicted_;
   Millis grace_ms_ = -1;
+  std::string message_;
   std::string cannot_evict_;
   int removals_ = 0;
   bool is_removing_ = false;
@@ -205,6 +207,33 @@ TEST_F(EvictionManagerTest, NothingIsEndedIfThatWasEnough) {
   let_run(60'000);
   EXPECT_EQ(removals_, 1);
   EXPECT_TRUE(evicted_.empty());
+}
+
+// rankPIDPressure: nobody asks for processes, so that the priority counts, and then how many there are.
+TEST_F(EvictionManagerTest, TooFewProcessesLeftEndPodsByPriorityAndThenByHowManyTheyHave) {
+  EvictionSettings settings;
+  settings.hard = {{pid_available, {100, 0}}};
+  EvictionManager manager(world(), settings, storage_, clock_, timers_);
+  add("few", 10);
+  add("many", 300);
+  add("important", 900, 1000);
+  add("least", 1, -1);
+  observed_ = {{pid_available, {100, 1000}}};
+  manager.look();
+  EXPECT_TRUE(told_.empty()) << "as many as the threshold are enough";
+  observed_[pid_available].available = 99;
+  let_run(EvictionManager::kPeriodMs);
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0], (std::vector<NodePressure>{{kPidPressure, clock_.wall()}}));
+  EXPECT_EQ(manager.admit(R"({"spec":{}})").message(), "The node had condition: [PIDPressure]. ");
+  EXPECT_EQ(message_, "The node was low on resource: pids. Threshold quantity: 100, available: 99. ");
+  for (const char* uid : {"least", "many", "few"}) {
+    ASSERT_EQ(evicted_.back(), uid);
+    end(uid);
+    let_run(EvictionManager::kSoonMs);
+  }
+  EXPECT_EQ(evicted_, (std::vector<std::string>{"least", "many", "few", "important"}));
+  EXPECT_EQ(removals_, 0) << "files are of no use";
 }
 
 }  // namespace

@@ -142,6 +142,25 @@ TEST_F(GatewayTest, APodsStatusHasItsContainersAndInitContainersAsTheDeviceSaysA
   }
 }
 
+TEST_F(GatewayTest, APodHasItsQosClassFromTheBeginning) {
+  start_connected();
+  const auto shown = [this](const std::string& name) {
+    return describe_pod(name).find("object")->find("status")->string_at("qosClass");
+  };
+  apply(pod("web", "u1"));
+  EXPECT_EQ(shown("web"), "Burstable") << "as it asks for memory; no device has seen it";
+  apply(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"idle"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  EXPECT_EQ(shown("idle"), "BestEffort");
+  advance(5000);
+  std::vector<std::string> published;
+  for (const Message& message : transport.sent) {
+    if (message.topic == topics.status(Kind::pod, "default/web")) published.push_back(message.payload);
+  }
+  ASSERT_FALSE(published.empty());
+  EXPECT_EQ(published.back().find("qosClass"), std::string::npos) << "it follows from the manifest";
+}
+
 TEST_F(GatewayTest, APodsStatusHasTheConditionsOfItsDeviceBehindTheGatewaysOwnAlsoOnceItIsFinished) {
   start_connected();
   device("n1");

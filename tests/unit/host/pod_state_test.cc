@@ -58,5 +58,18 @@ TEST(PodState, OfAnInitContainerThatSucceededIsReady) {
       << "as read from its file";
 }
 
+TEST(PodState, NamesContainersAndTheirEndedRunsAsAKubeletDoes) {
+  PodState state = crashing(2, "why");
+  state.containers[0].container_id = "runc://u1_1.5.container-0";
+  const Json status = *Json::parse(status_text(state));
+  const Json& contained = status.find("containerStatuses")->as_array()[0];
+  EXPECT_EQ(contained.string_at("containerID"), "runc://u1_1.5.container-0");
+  EXPECT_EQ(contained.find("lastState")->find("terminated")->string_at("containerID"), "runc://u1_1.5.container-0");
+  EXPECT_EQ(status.find("initContainerStatuses")->as_array()[0].find("containerID"), nullptr) << "of a process";
+  ContainerReport later;
+  go_on_from(parse_pod_state(to_json(state).dump())->containers[0], later);
+  EXPECT_EQ(later.container_id, "runc://u1_1.5.container-0") << "until the next keeper has begun a run";
+}
+
 }  // namespace
 }  // namespace berth
