@@ -189,6 +189,12 @@ Result<bool> OciStarter::make_ready() {
   return true;
 }
 
+// A network may give its pods no addresses at all.
+std::string OciStarter::probe_host() const {
+  const std::vector<std::string>& own = network_.addresses();
+  return own.empty() ? ContainerStarter::probe_host() : own.front();
+}
+
 bool OciStarter::take_exit(pid_t child, int wait_status) {
   return processes_.take_exit(child) || network_.take_exit(child, wait_status);
 }
