@@ -46,6 +46,7 @@ class OciStarter final : public ContainerStarter {
   std::string file(const std::string& name) const { return sandbox_.directory + "/" + name; }
   std::string bundle_of(const ContainerPlan& plan) const;
   Status enter();
+  Result<std::string> machine_resolver() const;
   Status write_files();
   PodFacts facts() const;
   Result<OciContainer> container_of(const ContainerPlan& plan, const std::string& root) const;
