@@ -303,6 +303,7 @@ void read_containers(FieldReader& reader, ContainerSettings& out) {
   reader.read_string("curl", out.curl);
   read_path(reader, "cni_config_dir", out.cni_config_dir);
   reader.read_list("cni_plugin_dirs", out.cni_plugin_dirs);
+  read_path(reader, "resolv_conf", out.resolv_conf);
   read_path(reader, "seccomp_dir", out.seccomp_dir);
   reader.read_int64("pids_limit", out.pids_limit, 0, 4'194'304);  // PID_MAX_LIMIT
   reader.read_list("allowed_unsafe_sysctls", out.allowed_unsafe_sysctls);

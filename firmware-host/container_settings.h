@@ -7,17 +7,19 @@
 
 namespace berth {
 
-// containers: {runtime, skopeo, curl, cni_config_dir, cni_plugin_dirs, seccomp_dir, pids_limit, allowed_unsafe_sysctls,
-// image_high_percent, image_low_percent, insecure_registries, registry_mirrors, image_bytes_per_day, auth_file, bwrap}:
-// the programs that run pods with images, and where these come from.
+// containers: {runtime, skopeo, curl, cni_config_dir, cni_plugin_dirs, resolv_conf, seccomp_dir, pids_limit,
+// allowed_unsafe_sysctls, image_high_percent, image_low_percent, insecure_registries, registry_mirrors,
+// image_bytes_per_day, auth_file, bwrap}: the programs that run pods with images, and where these come from.
 struct ContainerSettings {
   static constexpr const char* kAutomatic = "auto";
   static constexpr const char* kNone = "none";
+  static constexpr const char* kResolvConf = "/etc/resolv.conf";
   std::string runtime = kAutomatic;  // or a program: crun, runc or the path of one
   std::string skopeo = "skopeo";
   std::string curl = "curl";
   std::string cni_config_dir = "/etc/cni/net.d";
   std::vector<std::string> cni_plugin_dirs = {"/usr/lib/cni", "/opt/cni/bin"};
+  std::string resolv_conf = kResolvConf;                     // what pods look names up by, resolv.conf(5)
   std::string seccomp_dir = "/var/lib/berth-agent/seccomp";  // of localhostProfile
   std::vector<std::string> allowed_unsafe_sysctls;           // names, or their beginnings with '*'
   std::int64_t pids_limit = 4096;                            // processes of a container; 0: no limit

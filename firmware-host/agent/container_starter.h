@@ -32,6 +32,10 @@ class ContainerStarter {
   // Once ready: the pod's addresses, the first one being its main one; those of the machine for a pod in its network
   // (pkg/kubelet/kubelet_pods.go convertToAPIPodStatus). Empty: unknown.
   virtual std::vector<std::string> addresses() const { return {}; }
+  // Once ready: the address that probes and hooks of the pod go to unless they name another: status.podIP, as a
+  // kubelet takes it (pkg/kubelet/prober/prober.go, pkg/kubelet/lifecycle/handlers.go). A pod in the node's network is
+  // asked on loopback.
+  virtual std::string probe_host() const { return "127.0.0.1"; }
 
   // The pod's ConfigMaps and Secrets are others now.
   virtual void take_objects() {}

@@ -27,8 +27,9 @@ void Check::end(ProbeResult result, std::string why) {
 
 std::unique_ptr<Check> begin_check(const HandlerPlan& handler, const CheckSite& site) {
   if (handler.kind == HandlerPlan::Kind::exec) return std::make_unique<ExecCheck>(handler, site);
-  if (handler.kind == HandlerPlan::Kind::tcp_socket) return std::make_unique<TcpCheck>(handler);
-  return std::make_unique<HttpCheck>(handler, site.is_hook);
+  const std::string host = handler.host.empty() ? site.starter.probe_host() : handler.host;
+  if (handler.kind == HandlerPlan::Kind::tcp_socket) return std::make_unique<TcpCheck>(handler, host);
+  return std::make_unique<HttpCheck>(handler, host, site.is_hook);
 }
 
 }  // namespace berth

@@ -24,15 +24,10 @@ const std::string* find_header(const HandlerPlan& handler, const char* name) {
   return found == handler.headers.end() ? nullptr : &found->second;
 }
 
-std::string host_and_port(const HttpTarget& target) {
-  const bool is_six = target.host.find(':') != std::string::npos;
-  return (is_six ? "[" + target.host + "]" : target.host) + ":" + std::to_string(target.port);
-}
-
 }  // namespace
 
-HttpCheck::HttpCheck(const HandlerPlan& handler, bool is_hook)
-    : handler_(handler), is_hook_(is_hook), target_{handler.host, handler.port, handler.path} {
+HttpCheck::HttpCheck(const HandlerPlan& handler, const std::string& host, bool is_hook)
+    : handler_(handler), is_hook_(is_hook), target_{host, handler.port, handler.path} {
   begin();
 }
 
@@ -50,7 +45,7 @@ void HttpCheck::begin() {
 std::string HttpCheck::request() const {
   const std::string* host = find_header(handler_, "Host");
   std::string text = "GET " + target_.path + " HTTP/1.1\r\nHost: ";
-  text += host != nullptr && !host->empty() ? *host : host_and_port(target_);
+  text += host != nullptr && !host->empty() ? *host : host_and_port(target_.host, target_.port);
   text += "\r\n";
   if (find_header(handler_, "User-Agent") == nullptr) {
     text += std::string("User-Agent: ") + (is_hook_ ? "kube-lifecycle/" : "kube-probe/") + kVersion + "\r\n";
@@ -116,6 +111,6 @@ std::string HttpCheck::timed_out(Millis /*after*/) const {
   return "Get \"" + url() + "\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
 }
 
-std::string HttpCheck::url() const { return "http://" + host_and_port(target_) + target_.path; }
+std::string HttpCheck::url() const { return "http://" + host_and_port(target_.host, target_.port) + target_.path; }
 
 }  // namespace berth

@@ -13,7 +13,7 @@ namespace berth {
 
 class HttpCheck final : public Check {
  public:
-  HttpCheck(const HandlerPlan& handler, bool is_hook);
+  HttpCheck(const HandlerPlan& handler, const std::string& host, bool is_hook);
 
   void on_ready() override;
   std::string timed_out(Millis after) const override;

@@ -14,6 +14,7 @@ namespace berth {
 
 namespace {
 
+constexpr const char* kLoopback = "127.0.0.1";
 constexpr Millis kLongestMs = Millis{86'400} * 1000 * 365;  // far beyond any use; keeps sums of times in range
 
 struct ProbeName {
@@ -51,7 +52,7 @@ std::string request_path(const std::string& path) {
   return text;
 }
 
-// As pkg/probe/util.go ResolveContainerPort, of which the target is the port in the container: here the node's.
+// As pkg/probe/util.go ResolveContainerPort, of which the target is the port in the container.
 Result<int> port_of(const Json& port, const Json& container, const std::string& path) {
   std::int64_t number = port.is_integer() ? port.as_int() : 0;
   if (port.is_string()) {
@@ -78,7 +79,7 @@ Result<std::optional<HandlerPlan>> read_target(const Json& target, const Json& c
   HandlerPlan plan;
   const std::string host = target.string_at("host");
   if (!is_plain_host(host) || target.string_at("scheme") == "HTTPS") return std::optional<HandlerPlan>();
-  if (!host.empty() && host != "localhost") plan.host = host;
+  plan.host = host == "localhost" ? kLoopback : host;
   const Result<int> port = port_of(member(target, "port"), container, path);
   if (!port) return port.error();
   plan.port = *port;

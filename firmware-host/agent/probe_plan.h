@@ -18,7 +18,7 @@ struct HandlerPlan {
   enum class Kind { exec, http_get, tcp_socket, sleep };
   Kind kind = Kind::exec;
   std::vector<std::string> command;  // exec
-  std::string host = "127.0.0.1";    // httpGet, tcpSocket: an address; pods share the node's network
+  std::string host;                  // httpGet, tcpSocket: an address; empty: ContainerStarter::probe_host()
   int port = 0;
   std::string path;                                          // httpGet: what follows host and port, ready to be sent
   std::vector<std::pair<std::string, std::string>> headers;  // httpGet.httpHeaders

@@ -73,24 +73,28 @@ Status end_connect(int fd) {
   return error == 0 ? Status::ok() : connect_error(error);
 }
 
-TcpCheck::TcpCheck(const HandlerPlan& handler) : handler_(handler) {
-  const Result<int> fd = begin_connect(handler.host, handler.port);
+std::string host_and_port(const std::string& host, int port) {
+  const bool is_six = host.find(':') != std::string::npos;
+  return (is_six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+TcpCheck::TcpCheck(const HandlerPlan& handler, const std::string& host)
+    : target_("dial tcp " + host_and_port(host, handler.port)) {
+  const Result<int> fd = begin_connect(host, handler.port);
   if (fd) {
     watch(*fd, POLLOUT);
   } else {
     const bool is_unknown = fd.error().code() == Code::pending;
-    end(is_unknown ? ProbeResult::unknown : ProbeResult::failure, target() + ": " + fd.error().message());
+    end(is_unknown ? ProbeResult::unknown : ProbeResult::failure, target_ + ": " + fd.error().message());
   }
 }
 
 void TcpCheck::on_ready() {
   const Status connected = end_connect(fd());
   if (connected.is_success()) return end(ProbeResult::success);
-  end(ProbeResult::failure, target() + ": " + connected.message());
+  end(ProbeResult::failure, target_ + ": " + connected.message());
 }
 
-std::string TcpCheck::timed_out(Millis /*after*/) const { return target() + ": i/o timeout"; }
-
-std::string TcpCheck::target() const { return "dial tcp " + handler_.host + ":" + std::to_string(handler_.port); }
+std::string TcpCheck::timed_out(Millis /*after*/) const { return target_ + ": i/o timeout"; }
 
 }  // namespace berth

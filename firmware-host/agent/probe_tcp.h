@@ -12,17 +12,18 @@ Result<int> begin_connect(const std::string& address, int port);
 // How it ended; `fd` is left open.
 Status end_connect(int fd);
 
+// As Go's net.JoinHostPort.
+std::string host_and_port(const std::string& host, int port);
+
 class TcpCheck final : public Check {
  public:
-  explicit TcpCheck(const HandlerPlan& handler);
+  TcpCheck(const HandlerPlan& handler, const std::string& host);
 
   void on_ready() override;
   std::string timed_out(Millis after) const override;
 
  private:
-  std::string target() const;
-
-  const HandlerPlan& handler_;
+  const std::string target_;
 };
 
 }  // namespace berth

@@ -113,6 +113,7 @@ class ContainerPlanner {
     sandbox.host_ipc = is_true_at(spec_, "hostIPC");
     sandbox.host_pid = is_true_at(spec_, "hostPID");
     sandbox.hostname = hostname_of(facts_.pod);
+    sandbox.resolv_conf = machine_.settings.resolv_conf;
     sandbox.share_pids = is_true_at(spec_, "shareProcessNamespace");
     if (sandbox.share_pids && sandbox.host_pid) {  // pkg/apis/core/validation validateHostUsers and its neighbours
       return Status::error("spec.shareProcessNamespace: the pod shares the machine's with spec.hostPID; remove one");

@@ -31,6 +31,7 @@
 #include "firmware-host/agent/volumes/container_env.h"
 #include "firmware-host/agent/volumes/volume_make.h"
 #include "firmware-host/agent/volumes/volume_mounts.h"
+#include "firmware-host/container_settings.h"
 
 namespace berth {
 
@@ -43,7 +44,8 @@ constexpr const char* kRuntimeState = "runtime";
 constexpr const char* kConfig = "config.json";
 constexpr const char* kTerminationMessage = "message";
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-constexpr int kMostDescriptors = 1024;  // of a keeper
+constexpr const char* kServersOfStub = "/run/systemd/resolve/resolv.conf";  // systemd-resolved.service(8)
+constexpr int kMostDescriptors = 1024;                                      // of a keeper
 constexpr std::size_t kUserFileBytes = 1 << 20;
 
 Status failed(const std::string& what) { return Status::error(what + ": " + std::strerror(errno)); }
@@ -157,12 +159,25 @@ Status OciStarter::enter() {
   return cgroup_.make(plan_.limits);
 }
 
+// That of a machine may come later, or never where it has no network; one that is configured has to be there.
+Result<std::string> OciStarter::machine_resolver() const {
+  if (plan_.resolv_conf != ContainerSettings::kResolvConf && access(plan_.resolv_conf.c_str(), R_OK) != 0) {
+    return failed("containers.resolv_conf: cannot read " + plan_.resolv_conf);
+  }
+  std::string text = text_of(plan_.resolv_conf);
+  if (plan_.host_network || !is_resolver_stub(text)) return text;
+  std::string servers = text_of(kServersOfStub);
+  return servers.empty() ? text : servers;
+}
+
 // pkg/kubelet/kubelet_pods.go makeMounts: the same files for all containers.
 Status OciStarter::write_files() {
   const std::vector<std::string>& own = network_.addresses();
   const Result<std::string> hosts = hosts_file(plan_.pod, text_of("/etc/hosts"), own.empty() ? "" : own.front());
   if (!hosts) return hosts.error();
-  const Result<std::string> resolver = resolver_file(plan_.pod, text_of("/etc/resolv.conf"));
+  const Result<std::string> machine = machine_resolver();
+  if (!machine) return machine.error();
+  const Result<std::string> resolver = resolver_file(plan_.pod, *machine);
   if (!resolver) return resolver.error();
   for (const auto& [file_name, text] :
        {std::pair{"hosts", *hosts}, {"resolv.conf", *resolver}, {"hostname", host_name() + "\n"}}) {
@@ -187,6 +202,12 @@ Result<bool> OciStarter::make_ready() {
   if (Status volumes = make_volumes(facts(), objects_, plan_.volumes); !volumes.is_success()) return volumes;
   has_files_ = true;
   return true;
+}
+
+// A network may give its pods no addresses at all.
+std::string OciStarter::probe_host() const {
+  const std::vector<std::string>& own = network_.addresses();
+  return own.empty() ? ContainerStarter::probe_host() : own.front();
 }
 
 bool OciStarter::take_exit(pid_t child, int wait_status) {

@@ -33,6 +33,7 @@ class OciStarter final : public ContainerStarter {
   std::vector<std::string> addresses() const override {
     return plan_.host_network ? plan_.host_ips : network_.addresses();
   }
+  std::string probe_host() const override;
   Result<StartedRun> start(const ContainerPlan& plan) override;
   Result<StartedRun> exec(const ContainerPlan& plan, const std::vector<std::string>& command) override;
   Result<int> kill_rest(const ContainerPlan& plan) override;
@@ -45,6 +46,7 @@ class OciStarter final : public ContainerStarter {
   std::string file(const std::string& name) const { return sandbox_.directory + "/" + name; }
   std::string bundle_of(const ContainerPlan& plan) const;
   Status enter();
+  Result<std::string> machine_resolver() const;
   Status write_files();
   PodFacts facts() const;
   Result<OciContainer> container_of(const ContainerPlan& plan, const std::string& root) const;

@@ -51,6 +51,7 @@ struct SandboxPlan {
   bool host_pid = false;
   bool share_pids = false;  // spec.shareProcessNamespace
   std::string hostname;
+  std::string resolv_conf;               // path of the machine's
   std::optional<CniNetwork> network;     // none with host_network
   std::vector<std::string> cni_plugins;  // directories with them
   std::vector<PortMapping> ports;

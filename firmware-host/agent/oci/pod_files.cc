@@ -130,6 +130,10 @@ Result<std::string> hosts_file(const Json& pod, std::string_view machine, const 
   return text + *aliases;
 }
 
+bool is_resolver_stub(std::string_view text) {
+  return parse(text).nameservers == std::vector<std::string>{"127.0.0.53"};
+}
+
 Result<std::string> resolver_file(const Json& pod, std::string_view machine) {
   const Json& spec = member(pod, "spec");
   const Json& config = member(spec, "dnsConfig");

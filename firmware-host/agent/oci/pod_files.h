@@ -20,6 +20,10 @@ std::string hostname_of(const Json& pod);
 // has none (kubelet_pods.go ensureHostsFile). An error names the field and the fix, here and below.
 Result<std::string> hosts_file(const Json& pod, std::string_view machine, const std::string& address);
 
+// Whether a resolv.conf has no nameserver but the stub of systemd-resolved, which answers in the machine's network
+// alone. kubeadm (cmd/kubeadm/app/componentconfigs/kubelet.go) and Docker take the file with its servers then.
+bool is_resolver_stub(std::string_view text);
+
 // `machine`: the text of the machine's own file.
 Result<std::string> resolver_file(const Json& pod, std::string_view machine);
 

@@ -300,6 +300,27 @@ TEST_F(ContainerRuntime, APodHasItsOwnNetworkAddressAndName) {
   EXPECT_NE(text.find(address + "\tweb-0\n"), std::string::npos) << text;
 }
 
+// As a kubelet, which asks it at status.podIP.
+TEST_F(ContainerRuntime, APodWithANetworkOfItsOwnIsProbedAtItsAddress) {
+  make_network();
+  const auto pod_listening_at = [](const std::string& address) {
+    return R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":"Never",
+        "terminationGracePeriodSeconds":1,"containers":[{"name":"main","image":"busybox:1",
+        "env":[{"name":"POD_IP","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}}],
+        "livenessProbe":{"tcpSocket":{"port":8080},"periodSeconds":1,"failureThreshold":3},
+        "readinessProbe":{"httpGet":{"port":8080},"periodSeconds":1},
+        "command":["sh","-c","echo up >/tmp/index.html; exec busybox httpd -f -h /tmp -p )" +
+           address + R"(:8080"]}]}})";
+  };
+  run(tag_, pod_listening_at("$POD_IP"));
+  wait_for([](const Event& event) { return event.kind == "status" && *container(event).find("ready") == Json(true); });
+  stop(tag_, 0);
+  const Tag other{"u2", {1, 2}};
+  run(other, pod_listening_at("127.0.0.1"));
+  const Event end = wait_finished();
+  EXPECT_NE(end.pod_status.dump().find("failed liveness probe"), std::string::npos) << end.pod_status.dump();
+}
+
 TEST_F(ContainerRuntime, ContainersSeeAndSignalEachOthersProcessesIfTheyShareThem) {
   run(tag_, R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":"Never","hostNetwork":true,
       "shareProcessNamespace":true,"containers":[{"name":"beside","image":"busybox:1","command":["sleep","4321"]},

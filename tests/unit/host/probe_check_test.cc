@@ -132,6 +132,16 @@ TEST(ExecCheck, KeepsTheBeginningOfALongOutputAndLetsTheCommandGoOn) {
   EXPECT_EQ(check->outcome()->why.size(), std::size_t{10 * 1024});
 }
 
+TEST(TcpCheck, GoesToTheHostThatItNames) {
+  const ProbeServer server(nullptr);
+  HandlerPlan plan = tcp(server.port());
+  plan.host = "::1";
+  // Nobody listens there; where there is no IPv6, it cannot be reached.
+  const CheckOutcome refused = outcome_of(plan);
+  EXPECT_EQ(refused.result, ProbeResult::failure);
+  EXPECT_TRUE(refused.why.starts_with("dial tcp [::1]:" + std::to_string(server.port()) + ": ")) << refused.why;
+}
+
 TEST(TcpCheck, SucceedsIfThePortTakesConnections) {
   ProbeServer server(nullptr);
   EXPECT_EQ(outcome_of(tcp(server.port())).result, ProbeResult::success);

@@ -62,7 +62,8 @@ TEST(ProbePlan, MakesARequestThatCanBeSent) {
   const HandlerPlan get =
       liveness(R"({"httpGet":{"port":80,"path":"ok now?a=b","httpHeaders":[{"name":"X","value":"y z"}]}})").handler;
   EXPECT_EQ(get.kind, HandlerPlan::Kind::http_get);
-  EXPECT_EQ(get.host, "127.0.0.1");
+  EXPECT_EQ(get.host, "") << "the pod's";
+  EXPECT_EQ(liveness(R"({"httpGet":{"port":80,"host":"localhost"}})").handler.host, "127.0.0.1");
   EXPECT_EQ(get.path, "/ok%20now?a=b");
   EXPECT_EQ(liveness(R"({"httpGet":{"port":80}})").handler.path, "/");
   EXPECT_EQ(plans_of(R"({"httpGet":{"port":80,"httpHeaders":[{"name":"X","value":"y\nZ: 1"}]}})").error().message(),

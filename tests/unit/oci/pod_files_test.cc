@@ -63,6 +63,15 @@ TEST(ResolverFile, TakesWhatThePodAddsAndItsOptionsGoBeforeTheMachines) {
             "options rotate ndots:5 edns0\n");
 }
 
+TEST(ResolverFile, ThatOfSystemdResolvedIsKnownByItsOnlyServer) {
+  EXPECT_TRUE(
+      is_resolver_stub("# This is /run/systemd/resolve/stub-resolv.conf\n\nnameserver 127.0.0.53\n"
+                       "options edns0 trust-ad\nsearch .\n"));
+  EXPECT_FALSE(is_resolver_stub("#nameserver 127.0.0.53\nnameserver 10.0.0.1\n"));
+  EXPECT_FALSE(is_resolver_stub("nameserver 127.0.0.53\nnameserver 10.0.0.1\n")) << "the other one answers pods, too";
+  EXPECT_FALSE(is_resolver_stub(""));
+}
+
 TEST(ResolverFile, OfThePolicyNoneIsThePodsAlone) {
   EXPECT_EQ(resolver(R"({"dnsPolicy":"None","dnsConfig":{"nameservers":["9.9.9.9"]}})"), "nameserver 9.9.9.9\n");
   EXPECT_EQ(resolver(R"({"dnsPolicy":"None"})"), "spec.dnsConfig.nameservers: dnsPolicy None needs at least one");
