@@ -61,15 +61,18 @@ Status ImagePull::start() {
 }
 
 Status ImagePull::fetch() {
-  const std::optional<ImageReference> image = registry_image_of(plan_.attempts[attempt_].source);
-  const bool is_left_to_skopeo = !image || plan_.options.curl.empty() || counters_ == nullptr ||
-                                 is_configured_for_skopeo(image->domain) ||
-                                 // What skopeo finds in the device's own file.
-                                 (!plan_.attempts[attempt_].credential && !plan_.options.authfile.empty());
-  return is_left_to_skopeo ? copy() : fetch_layers(*image);
+  const PullAttempt& attempt = plan_.attempts[attempt_];
+  const std::optional<ImageReference> image = registry_image_of(attempt.source);
+  const bool is_left_to_skopeo =
+      !image || plan_.options.curl.empty() || counters_ == nullptr || is_configured_for_skopeo(image->domain);
+  if (is_left_to_skopeo) return copy();
+  if (attempt.credential || plan_.options.authfile.empty()) return fetch_layers(*image, attempt.credential);
+  // Read for each pull, as skopeo does: it may have been replaced.
+  const auto of_device = credential_of_file(plan_.options.authfile, *image);
+  return of_device ? fetch_layers(*image, *of_device) : copy();
 }
 
-Status ImagePull::fetch_layers(const ImageReference& image) {
+Status ImagePull::fetch_layers(const ImageReference& image, const std::optional<Credential>& credential) {
   const PullAttempt& attempt = plan_.attempts[attempt_];
   SourceOptions options = plan_.options;
   LayerFetch layers;
@@ -81,7 +84,7 @@ Status ImagePull::fetch_layers(const ImageReference& image) {
   layers.inspect = inspect_arguments(options, attempt.source);
   layers.image = image;
   layers.is_insecure = options.is_insecure(image.domain);
-  layers.credential = attempt.credential;
+  layers.credential = credential;
   layers.blobs = files_.blobs();
   layers.partial = files_.partial();
   layers.left = plan_.budget == nullptr ? nullptr : plan_.budget->left();
