@@ -15,15 +15,15 @@ namespace berth {
 
 namespace {
 
-std::string platform_text(const std::string& os, const std::string& architecture) { return os + "/" + architecture; }
+std::string platform_text(const Platform& platform) {
+  return platform.os + "/" + platform.architecture + (platform.variant.empty() ? "" : "/") + platform.variant;
+}
 
-// A registry offers the manifest of the right platform, an archive has what it has.
+// An index offers the manifest of the right platform, an archive or a single manifest has what it has.
 Status check_platform(const ImageConfig& config, const Platform& wanted) {
-  if (config.os == wanted.os && (wanted.architecture.empty() || config.architecture == wanted.architecture)) {
-    return Status::ok();
-  }
-  return Status::error("it is of the platform " + platform_text(config.os, config.architecture) + ", expected " +
-                       platform_text(wanted.os, wanted.architecture));
+  const Platform found{.os = config.os, .architecture = config.architecture, .variant = config.variant};
+  if (can_run(wanted, found)) return Status::ok();
+  return Status::error("it is of the platform " + platform_text(found) + ", expected " + platform_text(wanted));
 }
 
 // What skopeo says of a failure, without its time stamp: time="..." level=fatal msg="...".
