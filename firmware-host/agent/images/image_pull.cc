@@ -15,15 +15,15 @@ namespace berth {
 
 namespace {
 
-std::string platform_text(const std::string& os, const std::string& architecture) { return os + "/" + architecture; }
+std::string platform_text(const Platform& platform) {
+  return platform.os + "/" + platform.architecture + (platform.variant.empty() ? "" : "/") + platform.variant;
+}
 
-// A registry offers the manifest of the right platform, an archive has what it has.
+// An index offers the manifest of the right platform, an archive or a single manifest has what it has.
 Status check_platform(const ImageConfig& config, const Platform& wanted) {
-  if (config.os == wanted.os && (wanted.architecture.empty() || config.architecture == wanted.architecture)) {
-    return Status::ok();
-  }
-  return Status::error("it is of the platform " + platform_text(config.os, config.architecture) + ", expected " +
-                       platform_text(wanted.os, wanted.architecture));
+  const Platform found{.os = config.os, .architecture = config.architecture, .variant = config.variant};
+  if (can_run(wanted, found)) return Status::ok();
+  return Status::error("it is of the platform " + platform_text(found) + ", expected " + platform_text(wanted));
 }
 
 // What skopeo says of a failure, without its time stamp: time="..." level=fatal msg="...".
@@ -61,15 +61,18 @@ Status ImagePull::start() {
 }
 
 Status ImagePull::fetch() {
-  const std::optional<ImageReference> image = registry_image_of(plan_.attempts[attempt_].source);
-  const bool is_left_to_skopeo = !image || plan_.options.curl.empty() || counters_ == nullptr ||
-                                 is_configured_for_skopeo(image->domain) ||
-                                 // What skopeo finds in the device's own file.
-                                 (!plan_.attempts[attempt_].credential && !plan_.options.authfile.empty());
-  return is_left_to_skopeo ? copy() : fetch_layers(*image);
+  const PullAttempt& attempt = plan_.attempts[attempt_];
+  const std::optional<ImageReference> image = registry_image_of(attempt.source);
+  const bool is_left_to_skopeo =
+      !image || plan_.options.curl.empty() || counters_ == nullptr || is_configured_for_skopeo(image->domain);
+  if (is_left_to_skopeo) return copy();
+  if (attempt.credential || plan_.options.authfile.empty()) return fetch_layers(*image, attempt.credential);
+  // Read for each pull, as skopeo does: it may have been replaced.
+  const auto of_device = credential_of_file(plan_.options.authfile, *image);
+  return of_device ? fetch_layers(*image, *of_device) : copy();
 }
 
-Status ImagePull::fetch_layers(const ImageReference& image) {
+Status ImagePull::fetch_layers(const ImageReference& image, const std::optional<Credential>& credential) {
   const PullAttempt& attempt = plan_.attempts[attempt_];
   SourceOptions options = plan_.options;
   LayerFetch layers;
@@ -81,7 +84,7 @@ Status ImagePull::fetch_layers(const ImageReference& image) {
   layers.inspect = inspect_arguments(options, attempt.source);
   layers.image = image;
   layers.is_insecure = options.is_insecure(image.domain);
-  layers.credential = attempt.credential;
+  layers.credential = credential;
   layers.blobs = files_.blobs();
   layers.partial = files_.partial();
   layers.left = plan_.budget == nullptr ? nullptr : plan_.budget->left();

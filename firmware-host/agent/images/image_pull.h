@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ class ImagePull {
 
  private:
   Status fetch();
-  Status fetch_layers(const ImageReference& image);
+  // `credential`: for curl. skopeo has that of the attempt, or the device's own file.
+  Status fetch_layers(const ImageReference& image, const std::optional<Credential>& credential);
   void on_layers(const ChildEnd& end);
   Status copy();
   void try_next(const std::string& why);

@@ -27,9 +27,6 @@ std::vector<std::string> platform_arguments(const SourceOptions& options) {
   return arguments;
 }
 
-// Begins inspect's --no-tags. Debian 11 has 1.2, Debian 12 has 1.9.
-constexpr std::pair kOldestSkopeo{1, 6};
-
 // The number that the text begins with, which is taken off it; none: it does not.
 std::optional<int> take_number(std::string_view& text) {
   int number = 0;
@@ -38,6 +35,18 @@ std::optional<int> take_number(std::string_view& text) {
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return number;
 }
+
+// "v7" is 7, and so is "7"; none: it is of another form.
+std::optional<int> version_of(std::string_view variant) {
+  if (variant.starts_with('v')) variant.remove_prefix(1);
+  const std::optional<int> version = take_number(variant);
+  return variant.empty() ? version : std::nullopt;
+}
+
+constexpr int kOldestArm = 5;
+
+// Begins inspect's --no-tags. Debian 11 has 1.2, Debian 12 has 1.9.
+constexpr std::pair kOldestSkopeo{1, 6};
 
 }  // namespace
 
@@ -54,6 +63,15 @@ Status check_skopeo_version(std::string_view version) {
   if (!minor || std::pair(*major, *minor) >= kOldestSkopeo) return Status::ok();
   return Status::error("it is of version " + found + ", expected " + std::to_string(kOldestSkopeo.first) + "." +
                        std::to_string(kOldestSkopeo.second) + " or newer, as Debian 12 has it");
+}
+
+bool can_run(const Platform& device, const Platform& image) {
+  if (image.os != device.os) return false;
+  if (!device.architecture.empty() && image.architecture != device.architecture) return false;
+  if (device.variant.empty() || image.variant.empty() || image.variant == device.variant) return true;
+  const std::optional<int> own = version_of(device.variant);
+  const std::optional<int> wanted = version_of(image.variant);
+  return device.architecture == "arm" && own && wanted && *wanted >= kOldestArm && *wanted <= *own;
 }
 
 std::string registry_source(const ImageReference& reference) { return std::string(kRegistry) + reference.text(); }

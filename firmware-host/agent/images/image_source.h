@@ -18,8 +18,12 @@ namespace berth {
 struct Platform {
   std::string os = "linux";
   std::string architecture;
-  std::string variant;  // empty: any
+  std::string variant;  // empty: of a device any, of an image it is not known
 };
+
+// Whether a device of the platform runs what is for another one: an ARM processor what is for older ones, down to v5
+// (containerd, platforms.Only()). An image that tells no variant is taken, as skopeo takes one from an index.
+bool can_run(const Platform& device, const Platform& image);
 
 struct SourceOptions {
   std::string skopeo = "skopeo";

@@ -9,6 +9,7 @@
 #include "core/base64.h"
 #include "core/json/json.h"
 #include "core/json/members.h"
+#include "firmware-host/agent/images/store_files.h"
 
 namespace berth {
 
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* kConfigJsonKey = ".dockerconfigjson";
 constexpr const char* kConfigKey = ".dockercfg";
 constexpr const char* kDefaultPlace = "index.docker.io";  // of docker.io
-constexpr std::size_t kConfigBytesMax = 1 << 20;          // of a Secret
+constexpr std::size_t kConfigBytesMax = 1 << 20;          // of a Secret, or of a file
 
 using Places = std::vector<std::pair<std::string, Credential>>;
 
@@ -86,8 +87,10 @@ Result<Credential> credential_of(const Json& entry) {
   return Credential{decoded->substr(0, colon), decoded->substr(colon + 1)};
 }
 
+Result<Json> parse_config(const std::string& text) { return Json::parse(text, {.bytes = kConfigBytesMax, .depth = 8}); }
+
 Result<Places> read_places(const std::string& text, bool has_auths) {
-  const Result<Json> json = Json::parse(text, {.bytes = kConfigBytesMax, .depth = 8});
+  const Result<Json> json = parse_config(text);
   if (!json || !json->is_object()) return Status::error("must be a JSON object");
   const Json& auths = has_auths ? member(*json, "auths") : *json;
   Places places;
@@ -98,6 +101,14 @@ Result<Places> read_places(const std::string& text, bool has_auths) {
     places.emplace_back(normalized(place), std::move(*credential));
   }
   return places;
+}
+
+bool needs_skopeo(const Json& config, const std::string& registry) {
+  if (!member(config, "credHelpers").string_at(registry).empty()) return true;
+  const Json& auths = member(config, "auths");
+  return auths.is_object() && std::ranges::any_of(auths.as_object(), [](const auto& auth) {
+           return !auth.second.string_at("identitytoken").empty();
+         });
 }
 
 }  // namespace
@@ -122,6 +133,22 @@ std::vector<Credential> RegistryKeyring::find(const ImageReference& image) const
   const auto of_default = credentials_.find(kDefaultPlace);
   if (found.empty() && image.domain == "docker.io" && of_default != credentials_.end()) return of_default->second;
   return found;
+}
+
+Result<std::optional<Credential>> credential_of_file(const std::string& path, const ImageReference& image) {
+  const Result<std::string> text = StoreFiles::read(path, kConfigBytesMax);
+  if (!text) return text.error();
+  RegistryKeyring keyring;
+  if (const Status added = keyring.add({{kConfigJsonKey, *text}}); !added.is_success()) return added;
+  const Result<Json> config = parse_config(*text);
+  if (config && needs_skopeo(*config, image.domain)) {
+    return Status::error(path + ": has what only skopeo can use for " + image.domain);
+  }
+  // An entry without contents is what docker leaves behind when a helper keeps them.
+  for (Credential& credential : keyring.find(image)) {
+    if (credential != Credential{}) return std::optional(std::move(credential));
+  }
+  return std::optional<Credential>();
 }
 
 std::string auth_file_text(const std::string& registry, const Credential& credential) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ class RegistryKeyring {
  private:
   std::map<std::string, std::vector<Credential>, std::greater<>> credentials_;  // by place, the longest of a host first
 };
+
+// What the file of containers-auth.json(5) at `path` has for the image, that of the longest place first; none: nothing.
+// An error, without any of its contents: it cannot be read, or has what only skopeo can use, which is a helper for this
+// registry (credHelpers) or an identity token.
+Result<std::optional<Credential>> credential_of_file(const std::string& path, const ImageReference& image);
 
 // A containers-auth.json(5) with this credential for the registry.
 std::string auth_file_text(const std::string& registry, const Credential& credential);

@@ -116,6 +116,43 @@ TEST_F(ImageStoreTest, TakesThePlatformThatItWasToldTo) {
   EXPECT_TRUE(fs::exists(store_->directories(*image)[0] + "/arm64"));
 }
 
+TEST_F(ImageStoreTest, OfAnIndexAnArmDeviceTakesTheNewestThatItRuns) {
+  const auto image_for = [](const std::string& variant) {
+    return MadeImage{.architecture = "arm", .layers = {layer_of({file(variant)})}, .variant = variant};
+  };
+  push({image_for("v7"), image_for("v6"), image_for("v5")}, "app:1");
+  push({image_for("v6"), image_for("v5")}, "app:2");
+  push({image_for("v7"), image_for("v8")}, "app:3");
+  const auto taken_by = [&](const std::string& device, const std::string& text) {
+    options_.source.platform = {.os = "linux", .architecture = "arm", .variant = device};
+    open_store();
+    const Result<ImageRecord> image = pull(name(text));
+    return image ? store_->config(*image)->variant : "none";
+  };
+  EXPECT_EQ(taken_by("v7", "app:1"), "v7");
+  EXPECT_EQ(taken_by("v6", "app:1"), "v6");
+  EXPECT_EQ(taken_by("v7", "app:2"), "v6");
+  EXPECT_EQ(taken_by("v6", "app:3"), "none");
+}
+
+TEST_F(ImageStoreTest, AnArchiveForAnotherVariantIsTakenOnlyIfTheProcessorRunsIt) {
+  const auto taken_by = [&](const std::string& device, const std::string& variant) {
+    options_.source.platform = {.os = "linux", .architecture = "arm", .variant = device};
+    open_store();
+    const std::string archive =
+        layout_of({{.architecture = "arm", .layers = {layer_of({file("app")})}, .variant = variant}});
+    const Result<ImageRecord> image = import(archive, named("app"));
+    return image ? "taken" : image.error().message();
+  };
+  EXPECT_EQ(taken_by("v6", "v7"),
+            "image docker.io/library/app:latest: it is of the platform linux/arm/v7, expected linux/arm/v6");
+  EXPECT_NE(taken_by("v7", "v8"), "taken");
+  EXPECT_NE(taken_by("v6", "v4"), "taken");
+  EXPECT_NE(taken_by("v6", "hard"), "taken");
+  for (const char* variant : {"v7", "7", "v6", "v5", ""}) EXPECT_EQ(taken_by("v7", variant), "taken") << variant;
+  for (const char* variant : {"v6", "v5", ""}) EXPECT_EQ(taken_by("v6", variant), "taken") << variant;
+}
+
 TEST_F(ImageStoreTest, PullsByDigest) {
   push({{.layers = three_layers()}}, "app:1");
   const Result<ImageRecord> tagged = pull(name("app:1"));

@@ -38,6 +38,16 @@ class LayerFetchTest : public ImageStoreTest {
 
   ImageReference image() const { return parse_image_reference(proxy_->address() + "/app:1").value(); }
 
+  // The image of app:1 there, which kUser may have.
+  ImageReference copy_to(const RegistryChild& closed) {
+    loop_.run_until_true([&] { return closed.is_listening(); });
+    skopeo({"copy", "--src-tls-verify=false", "--dest-tls-verify=false", "--dest-creds",
+            std::string(RegistryChild::kUser) + ":" + RegistryChild::kPassword,
+            "docker://" + registry_->address() + "/app:1", "docker://" + closed.address() + "/app:1"});
+    options_.source.insecure_registries.push_back(closed.address());
+    return parse_image_reference(closed.address() + "/app:1").value();
+  }
+
   std::unique_ptr<CuttingProxy> proxy_;
 };
 
@@ -117,13 +127,8 @@ TEST_F(LayerFetchTest, ALayerThatComesDamagedIsFetchedAgain) {
 TEST_F(LayerFetchTest, AnAccountReachesCurlToo) {
   const TempDir directory;
   RegistryChild closed(directory, true);
-  loop_.run_until_true([&] { return closed.is_listening(); });
-  skopeo({"copy", "--src-tls-verify=false", "--dest-tls-verify=false", "--dest-creds",
-          std::string(RegistryChild::kUser) + ":" + RegistryChild::kPassword,
-          "docker://" + registry_->address() + "/app:1", "docker://" + closed.address() + "/app:1"});
-  options_.source.insecure_registries.push_back(closed.address());
+  const ImageReference there = copy_to(closed);
   open_store();
-  const ImageReference there = parse_image_reference(closed.address() + "/app:1").value();
   const auto with = [&](const std::string& password) {
     return wait_for([&](ImageStore::OnImage on_image) {
       return store_->pull(there, std::move(on_image), {{RegistryChild::kUser, password}});
@@ -133,6 +138,36 @@ TEST_F(LayerFetchTest, AnAccountReachesCurlToo) {
   const Result<ImageRecord> pulled = with(RegistryChild::kPassword);
   ASSERT_TRUE(pulled) << pulled.error().message();
   EXPECT_GT(closed.requests("curl/"), 0);
+}
+
+TEST_F(LayerFetchTest, TheDevicesOwnAccountReachesCurlAndCountsForTheDay) {
+  const TempDir directory;
+  RegistryChild closed(directory, true);
+  const ImageReference there = copy_to(closed);
+  options_.source.authfile = directory_.file("auth.json");
+  write_file(options_.source.authfile,
+             auth_file_text(closed.address(), {RegistryChild::kUser, RegistryChild::kPassword}));
+  options_.bytes_per_day = 150'000;
+  open_store();
+  const Result<ImageRecord> too_much = pull(there);
+  ASSERT_FALSE(too_much);
+  EXPECT_NE(too_much.error().message().find("containers.image_bytes_per_day"), std::string::npos)
+      << too_much.error().message();
+  options_.bytes_per_day = 0;
+  open_store();
+  const Result<ImageRecord> pulled = pull(there);
+  ASSERT_TRUE(pulled) << pulled.error().message();
+  EXPECT_GT(closed.requests("curl/"), 0);
+}
+
+TEST_F(LayerFetchTest, ARegistryThatTheDevicesOwnAccountsDoNotNameIsAskedWithoutAny) {
+  options_.source.authfile = directory_.file("auth.json");
+  write_file(options_.source.authfile, auth_file_text("elsewhere.example", {"anna", "secret"}));
+  open_store();
+  proxy_->set_most(100'000);  // more often than skopeo bears it
+  const Result<ImageRecord> pulled = pull(image());
+  ASSERT_TRUE(pulled) << pulled.error().message();
+  EXPECT_LT(proxy_->bytes(), kLayerBytes + kOverheadBytes);
 }
 
 TEST_F(LayerFetchTest, AMirrorIsAskedFirstAndTheRegistryIfItHasNone) {

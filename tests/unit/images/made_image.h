@@ -14,6 +14,7 @@ struct MadeImage {
   std::string architecture = "amd64";
   std::vector<MadeLayer> layers;
   std::string config = R"({"Cmd":["/bin/app"]})";  // JSON
+  std::string variant = {};                        // "v7"; empty: it says none
 };
 
 class MadeLayout {
@@ -27,8 +28,7 @@ class MadeLayout {
   void write(const std::vector<MadeImage>& images) {
     Json manifests = Json::array();
     for (const MadeImage& image : images) {
-      manifests.push_back(manifest_of(image).set(
-          "platform", Json::object().set("os", Json("linux")).set("architecture", Json(image.architecture))));
+      manifests.push_back(manifest_of(image).set("platform", platform_of(image)));
     }
     Json top = manifests.as_array()[0];
     if (images.size() > 1) {
@@ -56,6 +56,12 @@ class MadeLayout {
         .set("size", Json(static_cast<std::int64_t>(bytes.size())));
   }
 
+  static Json platform_of(const MadeImage& image) {
+    Json platform = Json::object().set("os", Json("linux")).set("architecture", Json(image.architecture));
+    if (!image.variant.empty()) platform.set("variant", Json(image.variant));
+    return platform;
+  }
+
   Json manifest_of(const MadeImage& image) {
     Json diff_ids = Json::array();
     Json layers = Json::array();
@@ -64,9 +70,7 @@ class MadeLayout {
       layers.push_back(blob(layer.blob, "application/vnd.oci.image.layer.v1.tar+gzip"));
     }
     const Json config =
-        Json::object()
-            .set("architecture", Json(image.architecture))
-            .set("os", Json("linux"))
+        platform_of(image)
             .set("config", Json::parse(image.config).value())
             .set("rootfs", Json::object().set("type", Json("layers")).set("diff_ids", std::move(diff_ids)));
     const Json manifest = Json::object()

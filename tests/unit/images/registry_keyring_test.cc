@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <optional>
+
 #include "core/base64.h"
+#include "tests/unit/transports/mosquitto_child.h"
 
 namespace berth {
 namespace {
@@ -77,6 +81,35 @@ TEST(RegistryKeyring, LeavesOutSecretsOfOtherKinds) {
   EXPECT_TRUE(made.add({{"password", "x"}}).is_success());
   EXPECT_TRUE(made.add({{".dockerconfigjson", ""}}).is_success());
   EXPECT_EQ(users_for(made, "r.example/x"), "");
+}
+
+class CredentialOfFile : public testing::Test {
+ protected:
+  Result<std::optional<Credential>> credential(const std::string& text, const std::string& image) {
+    std::ofstream(path()) << text;
+    return credential_of_file(path(), parse_image_reference(image).value());
+  }
+  std::string path() const { return directory_.file("auth.json"); }
+
+  TempDir directory_;
+};
+
+TEST_F(CredentialOfFile, IsThatOfTheLongestPlaceOrNone) {
+  const std::string text = R"({"auths":{"r.example":{"auth":"aG9zdDpw"},"r.example/team":{"auth":"dGVhbTpw"},
+    "kept.example":{}}})";
+  EXPECT_EQ(credential(text, "r.example/team/app:1").value(), (Credential{"team", "p"}));
+  EXPECT_EQ(credential(text, "r.example/app:1").value(), (Credential{"host", "p"}));
+  EXPECT_EQ(credential(text, "kept.example/app:1").value(), std::nullopt);
+  EXPECT_EQ(credential(text, "other.example/app:1").value(), std::nullopt);
+}
+
+TEST_F(CredentialOfFile, IsAnErrorWhereOnlySkopeoCanTell) {
+  const std::string helper = R"({"credHelpers":{"r.example":"pass"}})";
+  EXPECT_FALSE(credential(helper, "r.example/app"));
+  EXPECT_TRUE(credential(helper, "other.example/app"));
+  EXPECT_FALSE(credential(R"({"auths":{"r.example":{"auth":"YTpi","identitytoken":"t"}}})", "r.example/app"));
+  EXPECT_FALSE(credential("no JSON", "r.example/app"));
+  EXPECT_FALSE(credential_of_file("/nonexistent/auth.json", parse_image_reference("r.example/app").value()));
 }
 
 }  // namespace
