@@ -343,7 +343,7 @@ TEST_F(ContainerRuntime, AContainerThatSharesProcessesMayNotLookIntoTheFirstOne)
       << refused.status.message();
   run(tag_, R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":"Never","hostNetwork":true,
       "shareProcessNamespace":true,"containers":[{"name":"main","image":"busybox:1",
-      "command":["sh","-c","ls /proc/1/root/ && echo in || echo out"]}]}})");
+      "command":["sh","-c","ls /proc/1/root/ 2>&1 && echo in || echo out"]}]}})");
   wait_finished();
   EXPECT_TRUE(output(tag_).ends_with("out\n")) << output(tag_);
 }
