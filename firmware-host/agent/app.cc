@@ -334,6 +334,10 @@ class AgentApp {
     options.root = state_->file("images");
     options.source = source_options_of(*machine);
     options.bytes_per_day = settings_.containers.image_bytes_per_day;
+    const EvictionThresholds& hard = settings_.eviction.hard;
+    const auto threshold = hard.find(EvictionSignal::nodefs_available);
+    const std::optional<std::int64_t> disk = file_system_bytes(settings_.state_directory);
+    if (threshold != hard.end() && disk) options.limits.kept_free = threshold->second.of(*disk);
     auto store = ImageStore::open(loop_.context(), clock_, std::move(options));
     if (!store) return store.error();
     log_.write(Level::info, "runs containers", {{"runtime", machine->runtime}, {"curl", machine->curl}});
@@ -348,6 +352,7 @@ class AgentApp {
         ImageCollector::Marks{settings_.containers.image_high_percent, settings_.containers.image_low_percent},
         [directory = state_->file("images")] { return used_percent_of(directory); }, clock_, timers_, log_);
     collector_->look();
+    containers_->images().set_on_no_space([this] { collector_->make_space(); });
     image_report_.emplace(containers_->images(), clock_, timers_);
     settings_.agent.images = &*image_report_;
     machine->allocatable = settings_.agent.capacity;

@@ -27,17 +27,26 @@ void ImageCollector::remove_unused() {
   if (!is_collecting_) collect();
 }
 
+void ImageCollector::make_space() {
+  if (!unused().empty()) remove_unused();
+}
+
 void ImageCollector::collect() {
   is_collecting_ = true;
   // What no image has any more goes first: layers of images that were replaced.
   store_.collect_garbage([this](const Result<ImageStore::Collected>& collected) { on_collected(collected); });
 }
 
-bool ImageCollector::remove_oldest() {
+std::vector<ImageRecord> ImageCollector::unused() const {
   std::set<std::string> needed;
   for (const auto& [owner, image] : store_.pins()) needed.insert(image.reference);
   std::vector<ImageRecord> images = store_.list();
   std::erase_if(images, [&](const ImageRecord& image) { return needed.contains(image.reference); });
+  return images;
+}
+
+bool ImageCollector::remove_oldest() {
+  const std::vector<ImageRecord> images = unused();
   const auto oldest = std::min_element(images.begin(), images.end(),
                                        [](const ImageRecord& a, const ImageRecord& b) { return a.used < b.used; });
   if (oldest == images.end()) return false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/log.h"
@@ -30,8 +31,12 @@ class ImageCollector {
   void look();
   // Removes all that no pod needs, however much of the disk is used: other things need it more.
   void remove_unused();
+  // remove_unused() for an image that does not fit the disk. Without any to remove nothing is done: only what has come
+  // of that image would go, to be fetched again in vain.
+  void make_space();
 
  private:
+  std::vector<ImageRecord> unused() const;
   // Removes one image and what it alone had. False: none is left that no pod needs.
   bool remove_oldest();
   void collect();

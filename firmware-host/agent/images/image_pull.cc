@@ -88,7 +88,7 @@ Status ImagePull::fetch_layers(const ImageReference& image, const std::optional<
   layers.blobs = files_.blobs();
   layers.partial = files_.partial();
   layers.left = plan_.budget == nullptr ? nullptr : plan_.budget->left();
-  layers.most_layer_bytes = plan_.limits.bytes;
+  layers.limits = plan_.limits;
   counters_->present = counters_->total = 0;
   auto task = ChildTask::start(context_, fetching(std::move(layers), counters_.get()),
                                [this](const ChildEnd& end) { on_layers(end); });
@@ -104,6 +104,7 @@ void ImagePull::on_layers(const ChildEnd& end) {
         Status::error("today's bytes of images are used up (containers.image_bytes_per_day); the rest is "
                       "fetched tomorrow"));
   }
+  if (end.code == LayerFetch::kNoSpace) return end_without_space(Status::error(end.text));  // whoever is asked
   if (end.code != LayerFetch::kAllHere && end.code != LayerFetch::kLeftToSkopeo) {
     const bool is_of_skopeo = end.text.find(" level=") != std::string::npos;
     return try_next((is_of_skopeo ? plan_.options.skopeo + ": " : std::string()) + message_of(end));
@@ -232,8 +233,14 @@ void ImagePull::on_unpacked(std::size_t layer, const UnpackEnd& end) {
   if (end.status.is_success()) return unpack();
   const std::string& digest = image_.layers[layer].digest;
   const Status named = Status::error("layer " + digest + ": " + end.status.message());
+  if (end.is_without_space) return end_without_space(named);
   if (!end.is_damaged || !files_.discard(files_.blob(digest))) return finish(named);
   fetch_again(named);
+}
+
+void ImagePull::end_without_space(const Status& why) {
+  if (plan_.on_no_space) plan_.on_no_space();
+  finish(why);
 }
 
 void ImagePull::finish(Result<ImageRecord> image) {

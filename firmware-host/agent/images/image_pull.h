@@ -34,7 +34,8 @@ class ImagePull {
     std::string staging;                // a directory of its own, to be made
     SourceOptions options;
     UnpackLimits limits;
-    DayBudget* budget = nullptr;  // outlives it
+    DayBudget* budget = nullptr;        // outlives it
+    std::function<void()> on_no_space;  // before it ends for that; may be empty
   };
   // Once: its blobs are here, and unpack() may be called. At another time than that of other pulls: they may share
   // layers.
@@ -67,6 +68,7 @@ class ImagePull {
   Status resolve(bool& is_damaged);
   void fetch_again(const Status& why);
   void on_unpacked(std::size_t layer, const UnpackEnd& end);
+  void end_without_space(const Status& why);
   void finish(Result<ImageRecord> image);
 
   asio::io_context& context_;

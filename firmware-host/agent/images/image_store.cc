@@ -130,7 +130,8 @@ Status ImageStore::fetch(std::vector<PullAttempt> attempts, const ImageReference
                       .staging = staging,
                       .options = options_.source,
                       .limits = options_.limits,
-                      .budget = &budget_},
+                      .budget = &budget_,
+                      .on_no_space = on_no_space_},
       [this, name] { on_fetched(name); },
       [this, name](Result<ImageRecord> image) { on_pulled(name, std::move(image)); });
   if (Status status = pull->start(); !status.is_success()) {

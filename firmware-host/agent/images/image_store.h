@@ -69,6 +69,9 @@ class ImageStore {
   // Called when list() may have changed; empty: nobody is.
   void set_on_change(std::function<void()> on_change) { on_change_ = std::move(on_change); }
 
+  // Called when an image ends for want of space on the disk, before its callback: another attempt may find some.
+  void set_on_no_space(std::function<void()> on_no_space) { on_no_space_ = std::move(on_no_space); }
+
   // Of a pull that is under way.
   PullProgress progress(const ImageReference& reference);
 
@@ -136,6 +139,7 @@ class ImageStore {
   bool collects_partial_ = false;
   std::vector<std::function<void()>> when_emptied_;
   std::function<void()> on_change_;
+  std::function<void()> on_no_space_;
   bool is_more_trash_ = false;
   std::unique_ptr<ChildTask> emptying_;
 };

@@ -20,6 +20,7 @@
 #include "core/json/json.h"
 #include "core/json/members.h"
 #include "firmware-host/agent/images/child_program.h"
+#include "firmware-host/agent/images/disk_space.h"
 #include "firmware-host/agent/images/image_config.h"
 #include "firmware-host/agent/images/registry_auth.h"
 
@@ -71,15 +72,18 @@ class Fetcher {
     if (!log_in()) return LayerFetch::kLeftToSkopeo;
     count(missing);
     for (const std::string& digest : missing) {
+      // Each time: pods, and other pulls, write to the disk too.
+      const Status space = check_space(fetch_.partial, bytes_to_come(), fetch_.limits.kept_free);
+      if (!space.is_success()) return fail(space.message(), LayerFetch::kNoSpace);
       if (const int code = fetch_layer(digest); code != LayerFetch::kAllHere) return code;
     }
     return LayerFetch::kAllHere;
   }
 
  private:
-  int fail(const std::string& why) const {
+  int fail(const std::string& why, int code = LayerFetch::kFailed) const {
     write_text(text_fd_, why);
-    return LayerFetch::kFailed;
+    return code;
   }
 
   std::string blob(const std::string& digest) const { return fetch_.blobs + "/sha256/" + digest.substr(7); }
@@ -165,11 +169,20 @@ class Fetcher {
                        request_for(digest),
                        {}});
       const std::int64_t size = asked.code == 0 ? number_of(asked.output) : 0;
-      if (size <= 0 || size > fetch_.most_layer_bytes) continue;
+      if (size <= 0 || size > fetch_.limits.bytes) continue;
       sizes_[digest] = size;
       counters_.total += size;
       counters_.present += std::min(size, size_of(partial(digest)));
     }
+  }
+
+  // Of the layers whose sizes are known. Unpacked they are more, which is looked at then.
+  std::int64_t bytes_to_come() const {
+    std::int64_t bytes = 0;
+    for (const auto& [digest, size] : sizes_) {
+      if (access(blob(digest).c_str(), F_OK) != 0) bytes += std::max<std::int64_t>(0, size - size_of(partial(digest)));
+    }
+    return bytes;
   }
 
   int fetch_layer(const std::string& digest) {
@@ -200,7 +213,7 @@ class Fetcher {
       if (whole >= 0 && before > whole) before = restart(fd);
       if (before == whole) return keep(digest, fd);
       if (parts == kMostParts) return fail("layer " + digest + ": the connection broke too often");
-      const std::int64_t rest = std::max<std::int64_t>(0, (whole >= 0 ? whole : fetch_.most_layer_bytes) - before);
+      const std::int64_t rest = std::max<std::int64_t>(0, (whole >= 0 ? whole : fetch_.limits.bytes) - before);
       const std::int64_t held = hold(rest);
       if (held < rest && held == 0) return LayerFetch::kUsedUp;
       const Part part = fetch_part(digest, fd, before, before + held);

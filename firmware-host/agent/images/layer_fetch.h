@@ -16,6 +16,7 @@
 
 #include "firmware-host/agent/images/child_task.h"
 #include "firmware-host/agent/images/image_reference.h"
+#include "firmware-host/agent/images/layer_unpacker.h"
 #include "firmware-host/agent/images/registry_keyring.h"
 
 namespace berth {
@@ -33,6 +34,7 @@ struct LayerFetch {
   static constexpr int kFailed = 1;        // the text says why
   static constexpr int kUsedUp = 2;        // no more bytes may be fetched now
   static constexpr int kLeftToSkopeo = 3;  // skopeo fetches what is not here
+  static constexpr int kNoSpace = 4;       // the disk is too small for what is missing; the text says how much that is
   std::string curl;                        // path
   std::vector<std::string> inspect;        // the command that tells what the image is made of
   std::string inspect_secret;              // its kSecretFile
@@ -42,7 +44,7 @@ struct LayerFetch {
   std::string blobs;                          // <blobs>/sha256/HEX
   std::string partial;                        // directory
   std::atomic<std::int64_t>* left = nullptr;  // DayBudget::left()
-  std::int64_t most_layer_bytes = std::int64_t{8} << 30;
+  UnpackLimits limits;
 };
 
 // `counters` must outlive the task, in memory that is shared with children.

@@ -61,10 +61,19 @@ struct LayerStream::Impl {
         fault = "it unpacks to more than " + std::to_string(expected.bytes) + " bytes";
         return -1;
       }
+      if (!look_again()) return -1;
       tar_sha.update(std::string_view(static_cast<const char*>(*block), size));
       return static_cast<la_ssize_t>(size);
     }
     return 0;
+  }
+
+  bool look_again() {
+    if (tar_bytes < look_at) return true;
+    look_at = tar_bytes + kLookBytes;
+    const Status looked = expected.look();
+    if (!looked.is_success()) fault = looked.message();
+    return looked.is_success();
   }
 
   // Nothing but the digest of the blob is of interest any more.
@@ -87,6 +96,7 @@ struct LayerStream::Impl {
   Sha256 blob_sha;
   Sha256 tar_sha;
   std::int64_t tar_bytes = 0;
+  std::int64_t look_at = 0;
   bool is_at_end = false;  // of the tar
   bool is_damaged = false;
   std::string fault;

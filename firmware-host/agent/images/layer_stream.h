@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,10 +16,15 @@ namespace berth {
 
 class LayerStream {
  public:
+  static constexpr std::int64_t kLookBytes = 1 << 20;
+
   struct Expected {
     std::string digest;   // of the blob
     std::string diff_id;  // of the tar
     std::int64_t bytes;   // the tar may have this many at most
+    // Before each kLookBytes of the tar: an error ends it. What it takes on the disk cannot be told from its length:
+    // small files take more, and others write there too.
+    std::function<Status()> look;
   };
 
   // Takes ownership of the descriptor. Compressed with gzip or zstd, or not at all: its first bytes tell.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/json/json.h"
+#include "firmware-host/agent/images/disk_space.h"
 #include "firmware-host/agent/images/layer_stream.h"
 
 namespace berth {
@@ -25,6 +26,7 @@ namespace {
 constexpr int kUnpacked = 0;
 constexpr int kFailed = 1;
 constexpr int kDamaged = 2;
+constexpr int kNoSpace = 3;
 
 // As the text of a child may be cut at its beginning.
 constexpr std::size_t kLongestError = ChildTask::kKept / 2;
@@ -53,7 +55,7 @@ Status make_empty(const std::string& directory) {
 
 struct Unpacking {
   Status status;
-  bool is_damaged = false;
+  int code = kFailed;
   UnpackedLayer written{};
 };
 
@@ -71,18 +73,28 @@ Unpacking unpack(const LayerToUnpack& layer, const std::string& partial) {
   }
   if (Status status = make_empty(partial); !status.is_success()) return {status};
   if (Status status = enter(partial, layer.limits); !status.is_success()) return {status};
-  LayerStream stream(blob, {.digest = layer.digest, .diff_id = layer.diff_id, .bytes = layer.limits.bytes});
+  bool has_space = true;
+  const auto look = [&] {
+    Status space = check_space("/", 0, layer.limits.kept_free);
+    has_space = space.is_success();
+    return space;
+  };
+  LayerStream stream(blob,
+                     {.digest = layer.digest, .diff_id = layer.diff_id, .bytes = layer.limits.bytes, .look = look});
   LayerWriter writer(layer.limits.entries, std::move(lower));
   Unpacking result;
   result.status = stream.open();
   if (result.status.is_success()) result.status = writer.write_all(stream.tar());
   result.status = result.status.is_success() ? stream.finish() : stream.explain(result.status);
-  result.is_damaged = stream.is_damaged();
   result.written = writer.written();
   result.written.bytes = stream.bytes();
-  if (!result.status.is_success()) return result;
+  if (!result.status.is_success()) {
+    result.code = stream.is_damaged() ? kDamaged : has_space ? kFailed : kNoSpace;
+    return result;
+  }
   const int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (root < 0 || syncfs(root) != 0) result.status = error_of("cannot write to disk");
+  if (root < 0 || syncfs(root) != 0) return {error_of("cannot write to disk")};
+  result.code = kUnpacked;
   return result;
 }
 
@@ -107,7 +119,7 @@ Result<std::unique_ptr<LayerUnpack>> LayerUnpack::start(asio::io_context& contex
     write_text(text_fd, done.status.is_success()
                             ? text_of(done.written) + "\n" + done.written.note.substr(0, kLongestError)
                             : done.status.message().substr(0, kLongestError));
-    return done.status.is_success() ? kUnpacked : done.is_damaged ? kDamaged : kFailed;
+    return done.code;
   };
   auto task = ChildTask::start(context, work, [self = made.get()](const ChildEnd& end) { self->on_unpacked(end); });
   if (!task) return task.error();
@@ -126,6 +138,7 @@ void LayerUnpack::on_unpacked(const ChildEnd& end) {
     result_.status = error_of("cannot rename " + partial());
   } else {
     result_.is_damaged = end.code == kDamaged;
+    result_.is_without_space = end.code == kNoSpace;
     result_.status = Status::error(end.code < 0       ? "the unpacking process was killed"
                                    : end.text.empty() ? "the unpacking process ended without a reason"
                                                       : end.text);

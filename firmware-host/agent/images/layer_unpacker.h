@@ -18,6 +18,7 @@ namespace berth {
 struct UnpackLimits {
   std::int64_t bytes = std::int64_t{8} << 30;  // of the tar, with what pads its entries
   std::int64_t entries = 1'000'000;
+  std::int64_t kept_free = 16 << 20;  // bytes of the disk (disk_space.h)
 };
 
 struct LayerToUnpack {
@@ -30,9 +31,10 @@ struct LayerToUnpack {
 };
 
 struct UnpackEnd {
-  Status status;             // an error names the entry, the limit or the digest; nothing is left then
-  bool is_damaged = false;   // the blob does not have its digest: fetch it again
-  UnpackedLayer unpacked{};  // on success
+  Status status;                  // an error names the entry, the limit, the disk or the digest; nothing is left then
+  bool is_damaged = false;        // the blob does not have its digest: fetch it again
+  bool is_without_space = false;  // it fits the limits, but not the disk
+  UnpackedLayer unpacked{};       // on success
 };
 
 class LayerUnpack {

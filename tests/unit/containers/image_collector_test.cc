@@ -68,6 +68,19 @@ TEST_F(ImageCollectorTest, WhereAllIsNeededNothingIsRemovedAndItEnds) {
   EXPECT_EQ(left(), std::vector<std::string>{"a:1"});
 }
 
+TEST_F(ImageCollectorTest, SpaceIsMadeOfImagesThatNoPodNeedsAndWhatHasComeOfOthersStaysWhereThereAreNone) {
+  open_collector();
+  for (const char* image : {"a:1", "b:1"}) add(image);
+  ASSERT_TRUE(store_->pin("pod", named("a:1")).is_success());
+  collector_->make_space();
+  for (int step = 0; step < 6; ++step) collect();
+  EXPECT_EQ(left(), std::vector<std::string>{"a:1"});
+  const std::string fetched = options_.root + "/blobs/sha256/" + std::string(64, 'a');
+  write_file(fetched, "a layer of an image that did not fit");
+  collector_->make_space();
+  EXPECT_TRUE(fs::exists(fetched));
+}
+
 TEST(UsedPercent, IsKnownOfADirectoryAndNotOfNone) {
   EXPECT_GE(used_percent_of("/"), 0);
   EXPECT_LE(used_percent_of("/"), 100);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/unit/images/cutting_proxy.h"
+#include "tests/unit/images/small_disk.h"
 #include "tests/unit/images/store_fixture.h"
 
 namespace berth {
@@ -96,6 +97,32 @@ TEST_F(LayerFetchTest, MoreThanADaysBytesWaitForTheNextDay) {
   const Result<ImageRecord> pulled = pull(image());
   ASSERT_TRUE(pulled) << pulled.error().message();
   EXPECT_LT(proxy_->bytes(), kLayerBytes + kOverheadBytes);
+}
+
+TEST_F(LayerFetchTest, LayersForWhichTheDiskHasNoSpaceAreNotFetched) {
+  constexpr std::int64_t kDiskBytes = 4 << 20;
+  store_.reset();
+  const SmallDisk disk(options_.root, kDiskBytes);
+  if (!disk.is_mounted()) GTEST_SKIP() << "tmpfs cannot be mounted here";
+  options_.limits.kept_free = kDiskBytes - kLayerBytes / 2;
+  open_store();
+  int times = 0;
+  store_->set_on_no_space([&] { ++times; });
+  const Result<ImageRecord> pulled = pull(image());
+  ASSERT_FALSE(pulled);
+  EXPECT_EQ(times, 1);
+  EXPECT_NE(pulled.error().message().find("insufficient disk: 1Mi asked, "), std::string::npos)
+      << pulled.error().message();
+  EXPECT_LT(proxy_->bytes(), kOverheadBytes);
+  EXPECT_EQ(count("partial"), 0u);
+  options_.limits.kept_free = 0;
+  open_store();
+  const Result<ImageRecord> fits = pull(image());
+  ASSERT_TRUE(fits) << fits.error().message();
+  options_.limits.kept_free = kDiskBytes;  // nothing is missing
+  open_store();
+  EXPECT_TRUE(pull(image()));
+  store_.reset();
 }
 
 TEST_F(LayerFetchTest, PullsAtTheSameTimeHaveADaysBytesTogether) {

@@ -14,6 +14,7 @@
 
 #include "tests/unit/images/images_loop.h"
 #include "tests/unit/images/made_layer.h"
+#include "tests/unit/images/small_disk.h"
 #include "tests/unit/transports/mosquitto_child.h"
 
 namespace berth {
@@ -259,6 +260,19 @@ TEST_F(LayerUnpackTest, StopsAtTheLimits) {
       << bomb.status.message();
   const UnpackEnd many = unpack(layer_of({file("a/1"), file("a/2"), file("a/3")}), {.bytes = 1 << 20, .entries = 3});
   EXPECT_NE(many.status.message().find("is one more than the 3 that"), std::string::npos) << many.status.message();
+}
+
+TEST_F(LayerUnpackTest, StopsWhereTheDiskWouldBeFilledWithOtherThings) {
+  const SmallDisk disk(directory_.path(), 32 << 20);
+  if (!disk.is_mounted()) GTEST_SKIP() << "tmpfs cannot be mounted here";
+  fs::create_directory(outside());
+  const MadeLayer zeros = layer_of({file("zeros", std::string(16 << 20, '\0'))});
+  const UnpackEnd stopped = unpack(zeros, {.bytes = 64 << 20, .entries = 10, .kept_free = 24 << 20});
+  EXPECT_NE(stopped.status.message().find("insufficient disk: 2"), std::string::npos) << stopped.status.message();
+  EXPECT_TRUE(stopped.is_without_space);
+  EXPECT_FALSE(stopped.is_damaged);
+  const UnpackEnd fits = unpack(zeros, {.bytes = 64 << 20, .entries = 10, .kept_free = 8 << 20});
+  EXPECT_TRUE(fits.status.is_success()) << fits.status.message();
 }
 
 TEST_F(LayerUnpackTest, WhatFollowsTheTarCountsToo) {
