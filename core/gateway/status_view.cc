@@ -50,7 +50,8 @@ std::string ignored_labels_in(const std::string& node, const Manifest& facts) {
 
 // What the device observed of the pod's containers, as a Kubernetes podStatus has it.
 void show_containers(const Json& observed, Json& status) {
-  for (std::string_view key : {"startTime", "podIP", "podIPs", "initContainerStatuses", "containerStatuses"}) {
+  for (std::string_view key :
+       {"startTime", "hostIP", "hostIPs", "podIP", "podIPs", "initContainerStatuses", "containerStatuses"}) {
     if (const Json* member = observed.find(key)) status.set(key, *member);
   }
 }
@@ -379,10 +380,10 @@ bool StatusView::is_passing(const std::string& pod_key) const {
 Json StatusView::published_status_of(Kind kind, const std::string& key) const {
   Json status = status_of(kind, key);
   if (status.is_null()) return status;
-  // The condition PodScheduled reports it to all who subscribe; the epoch, the start and what follows from the manifest
-  // are for those who ask.
+  // The condition PodScheduled reports it to all who subscribe; the epoch, the start, and what follows from the
+  // manifest and the node are for those who ask.
   if (kind == Kind::pod) {
-    for (std::string_view each : {"startTime", "qosClass"}) status.erase(each);
+    for (std::string_view each : {"startTime", "hostIP", "hostIPs", "qosClass"}) status.erase(each);
   }
   const Json* scheduler = kind == Kind::pod ? status.find("scheduler") : nullptr;
   const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");

@@ -109,7 +109,7 @@ bool check_member(const Json& report, std::string_view key, std::string& first) 
     reader.read_enum(key, {"Pending", "Running", "Succeeded", "Failed"}, text);
   } else if (key == "startTime") {
     read_times(reader, {key});
-  } else if (key == "podIP") {
+  } else if (key == "podIP" || key == "hostIP") {
     reader.read_checked(key, text, is_address, kAddressForm);
   } else {
     read_texts(reader, {key});
@@ -142,13 +142,14 @@ constexpr std::pair<std::string_view, ReadItem> kLists[] = {{"initContainerStatu
                                                             {"containerStatuses", read_container},
                                                             {"conditions", read_condition},
                                                             {"events", read_event},
+                                                            {"hostIPs", read_address},
                                                             {"podIPs", read_address}};
 
 }  // namespace
 
 std::string remove_faults(Json& report) {
   std::string first;
-  for (std::string_view key : {"phase", "startTime", "podIP", "reason", "message"}) {
+  for (std::string_view key : {"phase", "startTime", "hostIP", "podIP", "reason", "message"}) {
     if (report.find(key) != nullptr && !check_member(report, key, first)) report.erase(key);
   }
   for (const auto& [key, read] : kLists) {

@@ -19,9 +19,18 @@ namespace {
 constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
 
 // The members of a device's report that a status or a decision reads; the row has the rest.
-constexpr std::string_view kObserved[] = {
-    "epoch",   "phase",  "startTime", "podIP", "podIPs", "initContainerStatuses", "containerStatuses",
-    "message", "reason", "conditions"};
+constexpr std::string_view kObserved[] = {"epoch",
+                                          "phase",
+                                          "startTime",
+                                          "hostIP",
+                                          "hostIPs",
+                                          "podIP",
+                                          "podIPs",
+                                          "initContainerStatuses",
+                                          "containerStatuses",
+                                          "message",
+                                          "reason",
+                                          "conditions"};
 
 // It becomes part of the pod's status, which must fit into a message: of a longer one only what the row needs is kept.
 Json observed_of(const std::string& node, const Json& report, std::size_t bytes) {

@@ -57,6 +57,7 @@ class Keeper {
     }
     state_.message = remark_;
     state_.conditions = plan_.conditions;
+    state_.host_ips = plan_.workload.host_ips;
     entries_.add(plan_.workload, plan_.earlier, state_);
   }
 

@@ -101,6 +101,7 @@ Result<Workload> PodPlanner::plan(const Tag& tag, const std::string& pod, const 
   site.pod_directory = directory_of(tag);
   site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   site.home = home != nullptr ? home : "/";
+  site.host_ips = host_addresses();
   if (*runtime == PodRuntime::bare) return plan_workload(*json, tag, volumes, site);
   const KeeperObjects* objects = is_to_run ? objects_ : nullptr;
   Result<Workload> workload =

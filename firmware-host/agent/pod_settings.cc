@@ -17,6 +17,7 @@ Workload begin_workload(const Json& pod, const Tag& tag, const Site& site) {
   workload.tag = tag_text(site.fleet, site.node, tag);
   workload.pod = metadata.string_at("name") + "_" + metadata.string_at("namespace") + "(" + tag.uid + ")";
   workload.owner = site.owner;
+  workload.host_ips = site.host_ips;
   return workload;
 }
 

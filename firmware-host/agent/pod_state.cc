@@ -91,17 +91,22 @@ std::vector<ConditionReport> read_conditions(const Json* list) {
   return conditions;
 }
 
+// The first one, and all of them: core/v1 HostIP, PodIP.
+void set_addresses(Json& status, std::string_view first, std::string_view all, const std::vector<std::string>& ips) {
+  if (ips.empty()) return;
+  Json list = Json::array();
+  for (const std::string& ip : ips) list.push_back(Json::object().set("ip", ip));
+  status.set(first, ips.front()).set(all, std::move(list));
+}
+
 Json status_json(const PodState& state) {
   Json status = Json::object();
   status.set("phase", state.phase);
   set_unless_empty(status, "reason", state.reason);
   set_unless_empty(status, "message", state.message);
   set_unless_empty(status, "startTime", state.started_at);
-  if (!state.addresses.empty()) {
-    Json addresses = Json::array();
-    for (const std::string& address : state.addresses) addresses.push_back(Json::object().set("ip", address));
-    status.set("podIP", state.addresses.front()).set("podIPs", std::move(addresses));
-  }
+  set_addresses(status, "hostIP", "hostIPs", state.host_ips);
+  set_addresses(status, "podIP", "podIPs", state.addresses);
   if (!state.init_containers.empty()) status.set("initContainerStatuses", reports_json(state.init_containers));
   status.set("containerStatuses", reports_json(state.containers));
   if (!state.conditions.empty()) status.set("conditions", conditions_json(state.conditions));
@@ -254,6 +259,7 @@ Result<PodState> parse_pod_state(std::string_view text) {
   state.containers = read_reports(status->find("containerStatuses"), false);
   state.conditions = read_conditions(status->find("conditions"));
   state.events = read_events(member(*status, "events"));
+  for (const Json& address : list_of(*status, "hostIPs")) state.host_ips.push_back(address.string_at("ip"));
   for (const Json& address : list_of(*status, "podIPs")) state.addresses.push_back(address.string_at("ip"));
   return state;
 }

@@ -64,7 +64,8 @@ struct PodState {
   std::vector<ContainerReport> init_containers;
   std::vector<ContainerReport> containers;
   std::vector<ConditionReport> conditions;
-  std::vector<std::string> addresses;  // podIPs; empty: unknown
+  std::vector<std::string> host_ips;   // of the node when the keeper was planned; empty: unknown
+  std::vector<std::string> addresses;  // podIPs; likewise
   std::vector<PodEvent> events;        // the newest
 };
 

@@ -63,6 +63,7 @@ struct Workload {
   std::vector<std::string> directories;      // created before the start: emptyDir, subPath
   std::vector<NodePath> existing;            // must already be there: hostPath
   std::vector<BoundVolume> volumes;          // bound and used by the pod: must already be directories too
+  std::vector<std::string> host_ips;         // of the node, as status.hostIPs
   // What has no effect here. Not an error of the plan: pods that an earlier version admitted run on.
   std::vector<Need> undone;
   std::shared_ptr<const SandboxPlan> sandbox;  // null: bare processes
@@ -76,6 +77,7 @@ struct Site {
   std::string pod_directory;
   std::string search_path;  // PATH of containers that do not set it
   std::string home;
+  std::vector<std::string> host_ips = {};  // of the node, as status.hostIPs; empty: it has none
 };
 
 // What this runtime can do (core/api/features.h), sorted.

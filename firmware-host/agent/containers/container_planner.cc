@@ -222,7 +222,7 @@ class ContainerPlanner {
 Result<Workload> plan_container_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                          const Site& site, const ContainerMachine& machine, const PodSources* sources,
                                          const KeeperObjects* objects) {
-  const PodFacts facts{pod, tag, site.node, {}, host_addresses(), machine.allocatable};
+  const PodFacts facts{pod, tag, site.node, {}, site.host_ips, machine.allocatable};
   Result<Workload> workload = ContainerPlanner(facts, volumes, site, machine, sources, objects).plan();
   if (workload) workload->undone = missing_of(needs_of(pod), container_features());
   return workload;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/json/members.h"
-#include "firmware-host/agent/containers/container_machine.h"
 #include "firmware-host/agent/oci/capabilities.h"
 #include "firmware-host/agent/pod_settings.h"
 #include "firmware-host/agent/processes/private_mounts.h"
@@ -244,8 +243,7 @@ class ProcessPlanner {
 Result<Workload> plan_sandboxed_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                          const Site& site, const ProcessMachine& machine,
                                          const KeeperObjects* objects) {
-  const std::vector<std::string> addresses = host_addresses();
-  const PodFacts facts{pod, tag, site.node, addresses, addresses, machine.allocatable};
+  const PodFacts facts{pod, tag, site.node, site.host_ips, site.host_ips, machine.allocatable};
   Result<Workload> workload = ProcessPlanner(facts, volumes, site, machine, objects).plan();
   if (workload) workload->undone = missing_of(needs_of(pod), sandboxed_process_features());
   return workload;

@@ -51,7 +51,7 @@ TEST_F(ContainerConfinement, ALinkOfTheImageDoesNotLeadAMountOutOfItsRoot) {
   entries.push_back(symbolic_link("settings", "/etc"));
   entries.push_back(symbolic_link("absolute", outside));
   entries.push_back(symbolic_link("up", "../../../../../../../../../.." + outside));
-  import({layer_of(std::move(entries))}, "hostile:1");
+  import({layer_of(entries)}, "hostile:1");
   run(tag_, R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":"Never","hostNetwork":true,
       "volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"main","image":"hostile:1",
        "terminationMessagePath":"/up/message","volumeMounts":[{"name":"v","mountPath":"/settings"},

@@ -161,6 +161,25 @@ TEST_F(GatewayTest, APodHasItsQosClassFromTheBeginning) {
   EXPECT_EQ(published.back().find("qosClass"), std::string::npos) << "it follows from the manifest";
 }
 
+TEST_F(GatewayTest, WhoAsksLearnsTheAddressOfThePodsNodeAndTheDevicesThatSubscribeDoNot) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+  receive(topics.node_pod("n1", "default/web"),
+          R"({"uid":"u1","epoch":")" + epoch +
+              R"(","phase":"Running","hostIP":"192.168.0.7","hostIPs":[{"ip":"192.168.0.7"}]})",
+          true);
+  advance(2000);
+  const Json status = *describe_pod("web").find("object")->find("status");
+  EXPECT_EQ(status.string_at("hostIP"), "192.168.0.7");
+  EXPECT_EQ(status.find("hostIPs")->dump(), R"([{"ip":"192.168.0.7"}])");
+  for (const Message& message : transport.sent) {
+    if (message.topic != topics.status(Kind::pod, "default/web")) continue;
+    EXPECT_EQ(message.payload.find("hostIP"), std::string::npos) << message.payload;
+  }
+}
+
 TEST_F(GatewayTest, APodsStatusHasTheConditionsOfItsDeviceBehindTheGatewaysOwnAlsoOnceItIsFinished) {
   start_connected();
   device("n1");

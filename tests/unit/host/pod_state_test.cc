@@ -58,6 +58,16 @@ TEST(PodState, OfAnInitContainerThatSucceededIsReady) {
       << "as read from its file";
 }
 
+TEST(PodState, HasTheAddressesOfItsNode) {
+  PodState state = crashing(1, "why");
+  EXPECT_EQ(status_text(state).find("hostIP"), std::string::npos) << "unknown";
+  state.host_ips = {"192.168.0.7", "fd00::7"};
+  const Json written = *Json::parse(to_json(state).dump());
+  EXPECT_EQ(written.find("status")->string_at("hostIP"), "192.168.0.7");
+  EXPECT_EQ(written.find("status")->find("hostIPs")->dump(), R"([{"ip":"192.168.0.7"},{"ip":"fd00::7"}])");
+  EXPECT_EQ(parse_pod_state(written.dump())->host_ips, state.host_ips) << "as read from its file";
+}
+
 TEST(PodState, NamesContainersAndTheirEndedRunsAsAKubeletDoes) {
   PodState state = crashing(2, "why");
   state.containers[0].container_id = "runc://u1_1.5.container-0";

@@ -2,6 +2,7 @@
 #include <linux/capability.h>
 
 #include "firmware-host/agent/container_log.h"
+#include "firmware-host/agent/containers/container_machine.h"
 #include "firmware-host/processor_slices.h"
 #include "tests/unit/host/runtime_fixture.h"
 #include "tests/unit/host/slice_of.h"
@@ -408,6 +409,13 @@ TEST_F(RuntimeTest, WithoutThatOrWithoutAFailureTheLogIsNoMessage) {
   run(other, pod("echo wrong; exit 1"));
   const Event end = wait_for([&](const Event& event) { return event.finished && event.tag == other; });
   EXPECT_EQ(container(end).find("state")->find("terminated")->string_at("message"), "");
+}
+
+TEST_F(RuntimeTest, TheStatusOfEachPodHasTheAddressesOfItsNode) {
+  const std::vector<std::string> addresses = host_addresses();
+  run(tag_, pod("true"));
+  const Event end = wait_finished();
+  EXPECT_EQ(end.pod_status.string_at("hostIP"), addresses.empty() ? "" : addresses.front()) << end.pod_status.dump();
 }
 
 }  // namespace

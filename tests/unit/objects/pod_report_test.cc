@@ -42,6 +42,9 @@ TEST(PodReport, AnAddressThatIsNoneIsLeftOut) {
   const std::string right = R"({"podIP":"10.88.0.2","podIPs":[{"ip":"10.88.0.2"},{"ip":"fd00::2"}]})";
   EXPECT_EQ(check(right), right);
   EXPECT_EQ(check(R"({"podIP":"at home"})"), R"(podIP: expected an address of IPv4 or IPv6, got "at home" | {})");
+  EXPECT_EQ(check(R"({"hostIP":"192.168.0.7","hostIPs":[{"ip":7}]})"),
+            R"(hostIPs[0].ip: expected a string, got 7; put it in quotes | {"hostIP":"192.168.0.7","hostIPs":[]})");
+  EXPECT_EQ(check(R"({"hostIP":"here"})"), R"(hostIP: expected an address of IPv4 or IPv6, got "here" | {})");
   EXPECT_EQ(check(R"({"podIPs":[{"ip":"10.88.0.2"},{"ip":"<b>"},{}]})"),
             R"(podIPs[1].ip: expected an address of IPv4 or IPv6, got "<b>" | {"podIPs":[{"ip":"10.88.0.2"}]})");
 }
