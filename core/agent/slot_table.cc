@@ -9,6 +9,7 @@
 #include "core/api/host_ports.h"
 #include "core/api/names.h"
 #include "core/check.h"
+#include "core/stable_sort.h"
 
 namespace berth {
 
@@ -26,9 +27,8 @@ void SlotTable::restore(NodeState state) {
 std::vector<std::string> SlotTable::by_priority() const {
   std::vector<std::string> uids;
   for (const auto& [uid, live] : live_) uids.push_back(uid);
-  std::stable_sort(uids.begin(), uids.end(), [this](const std::string& a, const std::string& b) {
-    return live_.at(a).priority > live_.at(b).priority;
-  });
+  stable_sort(
+      uids, [this](const std::string& a, const std::string& b) { return live_.at(a).priority > live_.at(b).priority; });
   return uids;
 }
 

@@ -8,6 +8,7 @@
 #include "core/controllers/pod_control.h"
 #include "core/controllers/revisions.h"
 #include "core/json/members.h"
+#include "core/stable_sort.h"
 
 namespace berth {
 namespace {
@@ -93,8 +94,7 @@ SetMembers set_members(const StatefulSet& set, const StatefulSetRevisions& revis
     if (members.replicas[i].pod != nullptr) continue;
     members.replicas[i] = missing_member(set, revisions, set.spec.start_ordinal + static_cast<std::int32_t>(i));
   }
-  std::stable_sort(members.condemned.begin(), members.condemned.end(),
-                   [](const SetMember& a, const SetMember& b) { return a.ordinal > b.ordinal; });
+  stable_sort(members.condemned, [](const SetMember& a, const SetMember& b) { return a.ordinal > b.ordinal; });
   return members;
 }
 
