@@ -9,9 +9,10 @@ namespace berth::sim {
 
 namespace {
 
-// The status without members that the queue may change without publishing a new status.
+// The status without members that the queue may change without publishing a new status, and without qosClass, which is
+// for those who ask.
 Json comparable(Json status) {
-  for (std::string_view key : {"conditions", "message", "nominatedNodeName"}) status.erase(key);
+  for (std::string_view key : {"conditions", "message", "nominatedNodeName", "qosClass"}) status.erase(key);
   Json* scheduler = status.find("scheduler");
   const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");
   if (phase != nullptr && *phase == Json("bound")) {
