@@ -62,10 +62,6 @@ void read_daemon_set_status(FieldReader& reader, DaemonSetStatus& status) {
   reader.carry({"conditions"});
 }
 
-void set_unless_zero(Json& json, std::string_view key, std::int64_t number) {
-  if (number != 0) json.set(key, number);
-}
-
 }  // namespace
 
 Result<DaemonSet> decode_daemon_set(const Json& json, Warnings* warnings, Rules rules) {

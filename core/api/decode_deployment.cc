@@ -46,10 +46,6 @@ void read_deployment_status(FieldReader& reader, DeploymentStatus& status) {
   decode::read_conditions(reader, status.conditions);
 }
 
-void set_number(Json& json, std::string_view key, std::int32_t number) {
-  if (number != 0) json.set(key, number);
-}
-
 }  // namespace
 
 Result<Deployment> decode_deployment(const Json& json, Warnings* warnings, Rules rules) {
@@ -65,12 +61,12 @@ Result<Deployment> decode_deployment(const Json& json, Warnings* warnings, Rules
 
 Json to_json(const DeploymentStatus& status) {
   Json json = Json::object();
-  if (status.observed_generation != 0) json.set("observedGeneration", status.observed_generation);
-  set_number(json, "replicas", status.replicas);
-  set_number(json, "updatedReplicas", status.updated_replicas);
-  set_number(json, "readyReplicas", status.ready_replicas);
-  set_number(json, "availableReplicas", status.available_replicas);
-  set_number(json, "unavailableReplicas", status.unavailable_replicas);
+  set_unless_zero(json, "observedGeneration", status.observed_generation);
+  set_unless_zero(json, "replicas", status.replicas);
+  set_unless_zero(json, "updatedReplicas", status.updated_replicas);
+  set_unless_zero(json, "readyReplicas", status.ready_replicas);
+  set_unless_zero(json, "availableReplicas", status.available_replicas);
+  set_unless_zero(json, "unavailableReplicas", status.unavailable_replicas);
   if (status.terminating_replicas) json.set("terminatingReplicas", *status.terminating_replicas);
   if (status.collision_count) json.set("collisionCount", *status.collision_count);
   if (!status.conditions.empty()) json.set("conditions", to_json(status.conditions));

@@ -38,7 +38,7 @@ Result<DisruptionBudget> decode_disruption_budget(const Json& json, Warnings* wa
 
 Json to_json(const DisruptionStatus& status) {
   Json json = Json::object();
-  if (status.observed_generation != 0) json.set("observedGeneration", status.observed_generation);
+  set_unless_zero(json, "observedGeneration", status.observed_generation);
   Json disrupted = Json::object();
   for (const auto& [pod, since] : status.disrupted_pods) disrupted.set(pod, since);
   if (!status.disrupted_pods.empty()) json.set("disruptedPods", std::move(disrupted));

@@ -157,9 +157,9 @@ const Condition* finished_condition(const Job& job) {
 
 Json to_json(const JobStatus& status) {
   Json json = Json::object();
-  if (status.active != 0) json.set("active", status.active);
-  if (status.succeeded != 0) json.set("succeeded", status.succeeded);
-  if (status.failed != 0) json.set("failed", status.failed);
+  set_unless_zero(json, "active", status.active);
+  set_unless_zero(json, "succeeded", status.succeeded);
+  set_unless_zero(json, "failed", status.failed);
   set_count(json, "ready", status.ready);
   set_count(json, "terminating", status.terminating);
   if (!status.completed_indexes.empty()) json.set("completedIndexes", status.completed_indexes);

@@ -60,11 +60,11 @@ Result<ReplicaSet> decode_replication_controller(const Json& json, Warnings* war
 Json to_json(const ReplicaSetStatus& status) {
   Json json = Json::object();
   json.set("replicas", status.replicas);
-  if (status.fully_labeled_replicas != 0) json.set("fullyLabeledReplicas", status.fully_labeled_replicas);
-  if (status.ready_replicas != 0) json.set("readyReplicas", status.ready_replicas);
-  if (status.available_replicas != 0) json.set("availableReplicas", status.available_replicas);
+  set_unless_zero(json, "fullyLabeledReplicas", status.fully_labeled_replicas);
+  set_unless_zero(json, "readyReplicas", status.ready_replicas);
+  set_unless_zero(json, "availableReplicas", status.available_replicas);
   if (status.terminating_replicas) json.set("terminatingReplicas", *status.terminating_replicas);
-  if (status.observed_generation != 0) json.set("observedGeneration", status.observed_generation);
+  set_unless_zero(json, "observedGeneration", status.observed_generation);
   if (!status.conditions.empty()) json.set("conditions", to_json(status.conditions));
   return json;
 }

@@ -108,12 +108,12 @@ Result<StatefulSet> decode_stateful_set(const Json& json, Warnings* warnings, Ru
 
 Json to_json(const StatefulSetStatus& status) {
   Json json = Json::object();
-  if (status.observed_generation != 0) json.set("observedGeneration", status.observed_generation);
+  set_unless_zero(json, "observedGeneration", status.observed_generation);
   json.set("replicas", status.replicas);
-  if (status.ready_replicas != 0) json.set("readyReplicas", status.ready_replicas);
+  set_unless_zero(json, "readyReplicas", status.ready_replicas);
   json.set("availableReplicas", status.available_replicas);
-  if (status.current_replicas != 0) json.set("currentReplicas", status.current_replicas);
-  if (status.updated_replicas != 0) json.set("updatedReplicas", status.updated_replicas);
+  set_unless_zero(json, "currentReplicas", status.current_replicas);
+  set_unless_zero(json, "updatedReplicas", status.updated_replicas);
   if (!status.current_revision.empty()) json.set("currentRevision", status.current_revision);
   if (!status.update_revision.empty()) json.set("updateRevision", status.update_revision);
   if (status.collision_count) json.set("collisionCount", *status.collision_count);

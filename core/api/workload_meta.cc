@@ -95,6 +95,10 @@ Json to_json(const std::vector<std::string>& texts) {
   return list;
 }
 
+void set_unless_zero(Json& json, std::string_view key, std::int64_t number) {
+  if (number != 0) json.set(key, number);
+}
+
 namespace decode {
 
 bool read_time(FieldReader& reader, std::string_view key, OptionalTime& out) {

@@ -80,6 +80,8 @@ Json to_json(const std::vector<OwnerReference>& references);
 Json to_json(const Conditions& conditions);
 Json to_json(const Labels& labels);
 Json to_json(const std::vector<std::string>& texts);
+// A member with `omitempty` in Kubernetes' types.
+void set_unless_zero(Json& json, std::string_view key, std::int64_t number);
 
 namespace decode {
 

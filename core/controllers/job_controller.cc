@@ -81,7 +81,7 @@ void observe_job(const ObjectChange& change, const ClusterAccess& cluster, WorkQ
 }
 
 // Its pods, after others were adopted or released.
-std::vector<ControlledPodPtr> claim_pods_of(const Job& job, ClusterAccess& cluster, Status& fault) {
+std::vector<ControlledPodPtr> adopt_and_release(const Job& job, ClusterAccess& cluster, Status& fault) {
   std::vector<ControlledPodPtr> found = cluster.pods_of(job.metadata.namespace_, job.metadata.uid);
   const std::vector<ControlledPodPtr> orphans = cluster.pods_of(job.metadata.namespace_, "");
   found.insert(found.end(), orphans.begin(), orphans.end());
@@ -118,7 +118,7 @@ SyncResult JobController::sync_job(const ObjectKey& key, ClusterAccess& cluster)
     return {};
   }
   Status fault;
-  std::vector<ControlledPodPtr> pods = claim_pods_of(*job, cluster, fault);
+  std::vector<ControlledPodPtr> pods = adopt_and_release(*job, cluster, fault);
   if (!fault.is_success()) return {.status = std::move(fault)};
   JobSync sync(cluster, *job, std::move(pods));
   JobBackoff& backoff = backoffs_[key];

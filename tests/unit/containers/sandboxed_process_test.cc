@@ -91,14 +91,14 @@ class SandboxedProcess : public RuntimeTest {
 TEST_F(SandboxedProcess, HasItsVolumesAtTheirMountPathsAndNothingIsMadeOnTheMachine) {
   objects_.made[{PodObjectKind::config_map, "settings"}] = {{"a", "1"}};
   run(tag_,
-      pod_of("cat /berth-settings/a; echo; echo x > /tmp/work/y && cat \"$BERTH_VOLUME_SPACE/y\"; "
+      pod_of("cat /berth-settings/a; echo; echo x > /tmp/room/y && cat \"$BERTH_VOLUME_SPACE/y\"; "
              "touch /berth-settings/z 2>/dev/null || echo read-only",
-             R"("volumeMounts":[{"name":"c","mountPath":"/berth-settings"},{"name":"space","mountPath":"/tmp/work"}],)",
+             R"("volumeMounts":[{"name":"c","mountPath":"/berth-settings"},{"name":"space","mountPath":"/tmp/room"}],)",
              R"("volumes":[{"name":"c","configMap":{"name":"settings"}},{"name":"space","emptyDir":{}}],)"));
   wait_finished();
   EXPECT_EQ(output(tag_), "1\nx\nread-only\n");
   EXPECT_FALSE(fs::exists("/berth-settings"));
-  EXPECT_FALSE(fs::exists("/tmp/work"));
+  EXPECT_FALSE(fs::exists("/tmp/room"));
 }
 
 TEST_F(SandboxedProcess, SeesALaterConfigMapWithoutAStart) {
