@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "core/controllers/disruption_rules.h"
+#include "core/controllers/disruption/disruption_rules.h"
 #include "core/controllers/pod_condition.h"
 #include "core/stable_sort.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/controllers/time_zone.h"
+#include "core/controllers/time_zones/time_zone.h"
 
 namespace berth {
 

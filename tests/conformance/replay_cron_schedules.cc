@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "core/api/timestamp.h"
-#include "core/controllers/cron_schedule.h"
-#include "core/controllers/cron_starts.h"
+#include "core/controllers/cron_job/cron_schedule.h"
+#include "core/controllers/cron_job/cron_starts.h"
 #include "firmware-host/gateway/time_zone_folder.h"
 #include "tests/conformance/verdict.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/api/timestamp.h"
-#include "core/controllers/eviction.h"
+#include "core/controllers/disruption/eviction.h"
 #include "core/controllers/garbage_collector.h"
 #include "tests/conformance/verdict.h"
 #include "tests/conformance/world_pods.h"

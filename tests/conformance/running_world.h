@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/controllers/manager.h"
-#include "core/controllers/no_execute_tainter.h"
-#include "core/controllers/node_health_monitor.h"
+#include "core/controllers/nodes/no_execute_tainter.h"
+#include "core/controllers/nodes/node_health_monitor.h"
 #include "core/controllers/pod_gc.h"
 #include "tests/conformance/world.h"
 

@@ -1,4 +1,4 @@
-#include "core/controllers/cron_field.h"
+#include "core/controllers/cron_job/cron_field.h"
 
 #include <gtest/gtest.h>
 

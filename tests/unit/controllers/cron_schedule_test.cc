@@ -1,4 +1,4 @@
-#include "core/controllers/cron_schedule.h"
+#include "core/controllers/cron_job/cron_schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/controllers/cron_starts.h"
+#include "core/controllers/cron_job/cron_starts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "core/controllers/deployment_numbers.h"
+#include "core/controllers/deployment/deployment_numbers.h"
 
 #include <gtest/gtest.h>
 
-#include "core/controllers/deployment_annotations.h"
+#include "core/controllers/deployment/deployment_annotations.h"
 #include "core/controllers/percent.h"
 #include "core/controllers/template_hash.h"
 #include "tests/unit/parsed_json.h"

@@ -1,4 +1,4 @@
-#include "core/controllers/disruption_controller.h"
+#include "core/controllers/disruption/disruption_controller.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/controllers/eviction.h"
+#include "core/controllers/disruption/eviction.h"
 #include "tests/conformance/running_world.h"
 #include "tests/conformance/verdict.h"
 #include "tests/unit/parsed_json.h"

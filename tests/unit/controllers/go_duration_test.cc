@@ -1,4 +1,4 @@
-#include "core/controllers/go_duration.h"
+#include "core/controllers/cron_job/go_duration.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/controllers/index_intervals.h"
+#include "core/controllers/job/index_intervals.h"
 
 #include <gtest/gtest.h>
 

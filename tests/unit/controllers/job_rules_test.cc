@@ -1,9 +1,9 @@
 // What one pod, or a set of indexes, means for a Job.
 #include <gtest/gtest.h>
 
-#include "core/controllers/job_backoff.h"
-#include "core/controllers/job_pods.h"
-#include "core/controllers/job_policies.h"
+#include "core/controllers/job/job_backoff.h"
+#include "core/controllers/job/job_pods.h"
+#include "core/controllers/job/job_policies.h"
 
 namespace berth {
 namespace {

@@ -1,8 +1,8 @@
 // CronJobs and Jobs in a small world, beyond what was recorded.
 #include <gtest/gtest.h>
 
-#include "core/controllers/cron_job_controller.h"
-#include "core/controllers/job_controller.h"
+#include "core/controllers/cron_job/cron_job_controller.h"
+#include "core/controllers/job/job_controller.h"
 #include "tests/conformance/running_world.h"
 #include "tests/conformance/verdict.h"
 #include "tests/unit/controllers/zone_files.h"

@@ -1,10 +1,10 @@
-#include "core/controllers/node_health.h"
+#include "core/controllers/nodes/node_health.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "core/controllers/node_zones.h"
+#include "core/controllers/nodes/node_zones.h"
 
 namespace berth {
 namespace {

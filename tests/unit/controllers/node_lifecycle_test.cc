@@ -1,4 +1,4 @@
-#include "core/controllers/node_lifecycle_controller.h"
+#include "core/controllers/nodes/node_lifecycle_controller.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/controllers/posix_zone.h"
+#include "core/controllers/time_zones/posix_zone.h"
 
 #include <gtest/gtest.h>
 

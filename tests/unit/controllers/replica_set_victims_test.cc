@@ -1,4 +1,4 @@
-#include "core/controllers/replica_set_victims.h"
+#include "core/controllers/replica_set/replica_set_victims.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/controllers/taint_eviction_controller.h"
+#include "core/controllers/nodes/taint_eviction_controller.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/controllers/taint_eviction_rules.h"
+#include "core/controllers/nodes/taint_eviction_rules.h"
 #include "tests/unit/controllers/world_of.h"
 
 namespace berth {

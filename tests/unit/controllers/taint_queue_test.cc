@@ -1,8 +1,8 @@
-#include "core/controllers/taint_queue.h"
+#include "core/controllers/nodes/taint_queue.h"
 
 #include <gtest/gtest.h>
 
-#include "core/controllers/rate_limiter.h"
+#include "core/controllers/nodes/rate_limiter.h"
 
 namespace berth {
 namespace {

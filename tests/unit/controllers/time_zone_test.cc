@@ -1,4 +1,4 @@
-#include "core/controllers/time_zone.h"
+#include "core/controllers/time_zones/time_zone.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/controllers/deployment_controller.h"
-#include "core/controllers/replica_set_controller.h"
+#include "core/controllers/deployment/deployment_controller.h"
+#include "core/controllers/replica_set/replica_set_controller.h"
 #include "tests/conformance/running_world.h"
 #include "tests/conformance/verdict.h"
 #include "tests/unit/parsed_json.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/api/timestamp.h"
-#include "core/controllers/time_zone.h"
+#include "core/controllers/time_zones/time_zone.h"
 
 namespace berth {
 

@@ -1,0 +1,22 @@
+// The controller of DaemonSets.
+#pragma once
+
+#include <string_view>
+
+#include "core/api/daemon_set.h"
+#include "core/controllers/controller.h"
+#include "core/controllers/daemon_set/failed_pod_backoff.h"
+
+namespace berth {
+
+class DaemonSetController final : public Controller {
+ public:
+  std::string_view name() const override { return "daemonset"; }
+  void observe(const ObjectChange& change, const ClusterAccess& cluster, WorkQueue& queue) override;
+  SyncResult sync(const ObjectKey& key, ClusterAccess& cluster) override;
+
+ private:
+  FailedPodBackoff backoff_;
+};
+
+}  // namespace berth
