@@ -293,7 +293,7 @@ Result<std::string> KeeperRuntime::take_over_or_fork(Pod& pod) {
   }
   const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
   if (!state) return Status::pending(state.error().message());
-  const std::string handle = *state ? (*state)->handle : std::string();
+  std::string handle = *state ? (*state)->handle : std::string();
   if (*state && (*state)->finished) {
     later(pod, 0, &KeeperRuntime::report);
     return handle;

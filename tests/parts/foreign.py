@@ -19,6 +19,11 @@ SIZES = {"berthd": 13 << 18, "berth-agent": 5 << 19, "berthctl": 3 << 19}  # byt
 SAME_SEEDS = "1..10"  # whose traces must be equal on every architecture
 
 
+def architectures():
+    """The foreign architectures that this run is about."""
+    return os.environ.get("BERTH_ARCHITECTURES", " ".join(CROSS)).split()
+
+
 def cross_ready(arch):
     need(*CROSS[arch])
     if call(["cross/sysroot", arch], 600):
@@ -52,13 +57,13 @@ def same():
     jobs = []
     here = subprocess.run(["build/dev/tests/sim/berth_sim", "--seeds", SAME_SEEDS], cwd=ROOT, capture_output=True, text=True,
                           timeout=600, check=False).stdout
-    for arch in CROSS:
+    for arch in architectures():
         cross_ready(arch)
         build(arch, *CROSS_TARGETS)
     folder = recorded_cases()
-    for arch in CROSS:
+    for arch in architectures():
         jobs.append(lambda arch=arch: same_program(arch, "conformance/berth_conformance", folder, "recorded answers"))
-    for arch in CROSS:
+    for arch in architectures():
         jobs.append(lambda arch=arch: same_traces(arch, here))
         jobs.append(lambda arch=arch: same_program(arch, "sim/berth_sim", "--self-test", "the simulator's self-test"))
     return side_by_side(jobs)
@@ -77,44 +82,50 @@ def same_traces(arch, here):
     return Count(int(equal), int(not equal))
 
 
+# What is run in the machines of each architecture; where it takes longest, it begins first. `{cuts}`: BERTH_POWER_CUTS.
+GUESTS = {
+    "armhf": ["containers.py", "hostile.py", "unit_tests.py", "first_pod.py"],
+    "arm64": ["containers.py", "hostile.py", "power_cuts.py --cuts {cuts}", "kernel.py", "unit_tests.py",
+              "power_cuts.py --cuts 5 --control normal", "power_cuts.py --cuts 5 --control lies", "first_pod.py",
+              "first_pod.py --semi-static"],
+}
+SHORT = ("first_pod.py", "power_cuts.py --cuts {cuts}")
+
+
 def qemu():
     """Whole ARM machines: the packages in them, power cuts, and the controls that show what the cuts can see. Each machine
-    has one processor, and waits now and then for a clock: one more run side by side than there are processors."""
+    has one processor, and waits now and then for a clock: one more run side by side than there are processors.
+    BERTH_GUESTS=short: only that the packages run, and survive power cuts."""
     need("qemu-system-aarch64", "qemu-system-arm", "nbdkit", "debugfs", "docker-registry", "skopeo")
     build("dev", "firmware-host/all")
     env = {"BERTHCTL": str(ROOT / "build" / "dev" / "bin" / "berthctl")}
     cuts = os.environ.get("BERTH_POWER_CUTS", "4")
+    short = os.environ.get("BERTH_GUESTS") == "short"
     made = {arch: threading.Event() for arch in CROSS}
 
     def make(arch):
         try:
-            return machine(arch, env)
+            return machine(arch, env, short)
         finally:
             made[arch].set()
 
-    def run(script, arch, *more):
+    def run(arch, words):
         made[arch].wait()
+        script, *more = words.format(cuts=cuts).split()
         return counted([PYTHON, f"tests/qemu/{script}", arch, *more], 900 + 60 * int(cuts), env)
 
-    # Where they take longest, they begin first.
-    containers = [[script, arch] for arch in os.environ.get("BERTH_CONTAINERS_ON", " ".join(CROSS)).split()
-                  for script in ("containers.py", "hostile.py")]
-    # The machine of armhf is made first, since it has no semi-static programs.
-    runs = [["unit_tests.py", "armhf"], ["first_pod.py", "armhf"], ["power_cuts.py", "arm64", "--cuts", cuts], ["kernel.py", "arm64"],
-            ["unit_tests.py", "arm64"], ["power_cuts.py", "arm64", "--cuts", "5", "--control", "normal"],
-            ["power_cuts.py", "arm64", "--cuts", "5", "--control", "lies"], ["first_pod.py", "arm64"],
-            ["first_pod.py", "arm64", "--semi-static"]]
-    return side_by_side([*(lambda arch=arch: make(arch) for arch in CROSS),
-                         *(lambda words=words: run(*words) for words in containers + runs)],
-                        more=1)
+    runs = [(arch, words) for arch in CROSS if arch in architectures() for words in GUESTS[arch] if not short or words in SHORT]
+    return side_by_side([*(lambda arch=arch: make(arch) for arch in architectures()),
+                         *(lambda arch=arch, words=words: run(arch, words) for arch, words in runs)], more=1)
 
 
-def machine(arch, env):
-    """Makes the packages of one architecture, and the machine that they run in; counts their sizes."""
+def machine(arch, env, short):
+    """Makes the packages of one architecture, and the machine that they run in; counts their sizes. `short`: without unit
+    tests and semi-static programs."""
     cross_ready(arch)
-    build(arch, *CROSS_TARGETS)
+    build(arch, *(("firmware-host/all",) if short else CROSS_TARGETS))
     count = Count()
-    for step in (["cross/build", arch, *(["--semi-static"] if arch == "arm64" else [])], ["cross/guest", arch]):
+    for step in (["cross/build", arch, *(["--semi-static"] if arch == "arm64" and not short else [])], ["cross/guest", arch]):
         begin = time.monotonic()
         log = f"{step[0].replace('/', '-')}-{arch}.log"
         if call(step, 1500, env=env, log=log):
