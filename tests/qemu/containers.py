@@ -13,30 +13,39 @@ from first_pod import apply, memory_of, wait_running  # noqa: E402
 from kernel import wait_until  # noqa: E402
 
 PODS = 20
-SETTLE_S = 15  # after the last start: the node reports its images then
+SETTLE_S = 15  # after the last start: the agent has given back what its own start needed, and the node has reported its images
 IDLE_S = 60
 AGENT_LIMITS = (10 * 1024, 3 * 1024)  # KiB with 20 pods: resident; of that Private_Dirty
 KEEPER_LIMIT = 614                    # KiB of Private_Dirty: 0.6 MiB
 IDLE_LIMIT = 0.1                      # percent of a core that takes 2 ns for an instruction (container_guest.CORE)
-OFFLINE_S = 120                       # from the agent's start to the last of the pods that ran before the cut; printed
+RUNS = "/state/edge-a/runs"           # where pods count their runs
+OFFLINE_S = 15                        # from the agent's start to the last of the pods that ran before the cut; printed
 
 
 def everything_of_a_pod(made):
-    """Network, user, objects, volumes and a probe, in one pod."""
+    """Network, user, objects, volumes of every kind and a probe, in one pod."""
     guest, image = made.guest, made.image
     volumes = [{"name": "config", "configMap": {"name": "settings"}}, {"name": "scratch", "emptyDir": {}},
                {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
                {"name": "disk", "persistentVolumeClaim": {"claimName": "log"}},
-               {"name": "about", "downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}}]
+               {"name": "about", "downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+               {"name": "access", "secret": {"secretName": "access", "defaultMode": 0o440}},
+               {"name": "all", "projected": {"sources": [{"configMap": {"name": "settings"}}, {"secret": {"name": "access"}}]}},
+               {"name": "host", "hostPath": {"path": "/state/edge-a/of-the-host", "type": "DirectoryOrCreate"}}]
+    mounts = [*({"name": each["name"], "mountPath": f"/{each['name']}"} for each in volumes),
+              {"name": "host", "mountPath": "/part", "subPath": "part"},
+              {"name": "disk", "mountPath": "/read-only", "readOnly": True}]
     container = {
         "env": [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "access", "key": "token"}}},
                 {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
         "securityContext": {"runAsUser": 65534, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}},
         "resources": {"limits": {"memory": "32Mi", "cpu": "500m"}},
-        "readinessProbe": {"exec": {"command": ["test", "-e", "/scratch/ready"]}, "periodSeconds": 1},
-        "volumeMounts": [{"name": name, "mountPath": f"/{name}"} for name in ("config", "scratch", "memory", "disk", "about")]}
+        "readinessProbe": {"exec": {"command": ["test", "-e", "/scratch/ready"]}, "periodSeconds": 1}, "volumeMounts": mounts}
     tell = ("echo $(id -u) $TOKEN $IP $(cat /config/level) $(cat /about/name); touch /x 2>/dev/null || echo read-only; "
-            "echo kept >/disk/note; touch /memory/m /scratch/ready; exec sleep 100000")
+            "echo $(cat /access/token) $(cat /all/token) $(cat /all/level) $(cat /host/note) $(cat /part/note); echo kept >/disk/note; "
+            "touch /read-only/x 2>/dev/null || cat /read-only/note; touch /memory/m /scratch/ready; exec sleep 100000")
+    guest.run("mkdir -p /state/edge-a/of-the-host/part; echo outside >/state/edge-a/of-the-host/note; "
+              "echo below >/state/edge-a/of-the-host/part/note")
     apply(guest, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"level": "high"}},
           {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "access"}, "stringData": {"token": "t0ken"}},
           pod("sensor", image, script(tell), volumes=volumes, container=container, securityContext={"fsGroup": 65534}))
@@ -44,12 +53,13 @@ def everything_of_a_pod(made):
     wait_until(lambda: any(each["type"] == "Ready" and each["status"] == "True" for each in status(guest, "sensor")["conditions"]),
                "the sensor is ready")
     ip = status(guest, "sensor")["podIP"]
-    assert logs(guest, "sensor") == f"65534 t0ken {ip} high sensor\nread-only\n", logs(guest, "sensor")
+    expected = f"65534 t0ken {ip} high sensor\nread-only\nt0ken t0ken high outside below\nkept\n"
+    assert logs(guest, "sensor") == expected, logs(guest, "sensor")
     assert guest.run("cat /state/edge-a/data/note") == ["kept"]
     assert any("1 received" in line or "1 packets received" in line for line in guest.run(f"ping -c 1 {ip}"))
     groups = guest.run("for f in $(find /sys/fs/cgroup/berth -name memory.max); do cat $f; done")
     assert str(32 << 20) in groups, f"limits of memory in the control groups: {groups}"
-    return f"an image of the registry runs with a user, network ({ip}), ConfigMap, Secret, four kinds of volumes and a probe"
+    return f"an image of the registry runs with a user, network ({ip}), ConfigMap, Secret, volumes of every kind, subPath, a read-only mount and a probe"
 
 
 def out_of_memory(made):
@@ -135,13 +145,13 @@ def budgets(made):
     apply(guest, *[pod(name, made.image, ["sleep", "100000"]) for name in names])
     wait_running(guest, names, 600)
     took = uptime(guest) - began
+    guest.run(f"sleep {SETTLE_S}", SETTLE_S * 4)
     resident, _, private = memory_of(guest)["edge-a"]
     keepers = private_kib(guest, "berth-keeper")
     assert resident <= AGENT_LIMITS[0] and private <= AGENT_LIMITS[1], f"agent {resident} KiB resident, {private} private"
     assert len(keepers) == PODS, f"keepers: {keepers}"
     most = max(keepers.values())
     assert most <= KEEPER_LIMIT, f"keepers: {keepers} KiB private"
-    guest.run(f"sleep {SETTLE_S}", SETTLE_S * 4)
     guest.run("sync")
     groups = ("$edge_a", " ".join(map(str, keepers)))
     before = [milliseconds(guest, pids) for pids in groups]
@@ -166,20 +176,41 @@ def idle_pods():
 
 def offline(made):
     """After the cut there is no broker, no gateway and no registry. Secrets are only in the device's memory, so that a pod
-    which has one waits for the gateway."""
+    which has one waits for the gateway. What fails is started again, and what is sick, too."""
     guest, names = made.guest, ["sensor", *idle_pods()]
+    sick = {"exec": {"command": ["sh", "-c", "[ $(($(cut -d. -f1 /proc/uptime) - $(cat /tmp/since))) -lt 5 ]"]}, "periodSeconds": 1,
+            "failureThreshold": 1}
+    counted = {"volumes": [{"name": "runs", "hostPath": {"path": RUNS, "type": "DirectoryOrCreate"}}]}
+    mounts = {"volumeMounts": [{"name": "runs", "mountPath": "/runs"}]}
+    apply(guest, pod("failing", made.image, script("echo >>/runs/failing; sleep 2; exit 3"), container=mounts, **counted),
+          pod("sick", made.image, script("cut -d. -f1 /proc/uptime >/tmp/since; echo >>/runs/sick; exec sleep 99999"),
+              container={"livenessProbe": sick, **mounts}, **counted))
+    for name in ("failing", "sick"):
+        wait_until(lambda name=name: runs(guest, name) > 0, f"{name} has been started")
     made.registry.stop()
     guest.cut_power()
     made.boot("berth.offline=1")
     started = uptime(guest)
-    wait_until(lambda: len(guest.run(PIDS.format(name="sleep"))) >= len(names) - 1, "what ran before runs again", 600)
+    idle = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q '^sleep 100000' && echo ${p#/proc/}; done"
+    wait_until(lambda: len(guest.run(idle)) == PODS, "what ran before runs again", 600)
     took = uptime(guest) - started
     assert took <= OFFLINE_S, f"it took {took:.1f} s"
+    pids = guest.run(idle)
+    for name in ("failing", "sick"):
+        before = runs(guest, name)
+        wait_until(lambda name=name, before=before: runs(guest, name) > before, f"{name} is started again", 600)
     guest.run("start_center")
     wait_running(guest, names, 300)
-    wait_until(lambda: len(guest.run(PIDS.format(name="sleep"))) == len(names), "each runs once")
-    return (f"after a power cut, without broker, gateway and registry: {len(names) - 1} pods run {took:.1f} s after the agent's "
-            f"start (limit {OFFLINE_S}); one with a Secret once the gateway is there")
+    wait_until(lambda: len(guest.run(idle)) == len(names), "each runs once")
+    assert set(pids) < set(guest.run(idle)), "what ran without the gateway was started again when it came"
+    gone(guest, "failing", "sick")
+    return (f"after a power cut, without broker, gateway and registry: {len(names) - 1} pods run {took:.1f} s after the agent's start (limit "
+            f"{OFFLINE_S}), failing and sick ones are started again; none is once the gateway is there, and one with a Secret starts")
+
+
+def runs(guest, name):
+    """How often a pod has been started: each run adds a line."""
+    return int(guest.run(f"cat {RUNS}/{name} 2>/dev/null | wc -l")[0])
 
 
 if __name__ == "__main__":
