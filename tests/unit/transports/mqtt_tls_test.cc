@@ -162,6 +162,21 @@ TEST_F(MqttTlsTest, TellsOfARefusedCertificateAndConnectsWithThePairThatItIsGive
   EXPECT_EQ(refused, 2) << "nobody was there";
 }
 
+// Many come while the connection is being opened: TLS is done by then, and the first packet meets a reset.
+TEST_F(MqttTlsTest, TellsOfEachRefusalHoweverSoonItComes) {
+  constexpr int kAttempts = 150;
+  const auto other = join(tls("b"));  // the broker listens
+  MqttOptions o = tls("a");
+  o.tls.cert = o.tls.key = "";
+  o.backoff_min = o.backoff_max = 1;
+  int refused = 0;
+  o.tls.on_refused = [&] { ++refused; };
+  auto a = client(o);
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return a->log.count("mqtt connect failed") >= kAttempts; })) << a->log.text;
+  EXPECT_EQ(refused, kAttempts) << a->log.text;
+}
+
 TEST_F(MqttTlsTest, ABrokerOfAnotherAuthorityRefusesNothing) {
   MqttOptions o = tls("a");
   o.tls.ca = directory_.file("other.crt");
