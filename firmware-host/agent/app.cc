@@ -12,6 +12,7 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/records.h"
+#include "core/api/features.h"
 #include "core/hash.h"
 #include "core/streams/stream_server.h"
 #include "firmware-host/agent/containers/container_machine.h"
@@ -218,7 +219,8 @@ class AgentApp {
     // As a kubelet does (pkg/kubelet/kubelet_node_status.go initialNode); manifests select by them.
     settings_.agent.labels.try_emplace("kubernetes.io/os", "linux");
     settings_.agent.labels.try_emplace("kubernetes.io/arch", platform_of_machine().architecture);
-    settings_.agent.features = process_features();
+    settings_.agent.features.emplace();
+    add_process_features(process_features());
     settings_.agent.streams = DeviceStreams::names();
     for (const LocalVolume& volume : settings_.agent.volumes) {
       if (volume.mount_point) config.mount_points.push_back(volume.path);
@@ -304,12 +306,20 @@ class AgentApp {
       return;
     }
     log_.write(Level::info, "runs processes in a sandbox", {{"program", machine->bwrap}});
-    add_features(sandboxed_process_features());
+    add_process_features(sandboxed_process_features());
     add_features({feature_of(runtime_version(machine->bwrap))});
     machine->pids_limit = settings_.containers.pids_limit;
     machine->allocatable = settings_.agent.capacity;
     if (machine->memory.is_limitable) limit_all_pods();
     runtime_->planner().set_processes(std::move(*machine));
+  }
+
+  // Also by their plain names, by which earlier gateways ask.
+  void add_process_features(const std::vector<std::string>& names) {
+    add_features(names);
+    std::vector<std::string> own;
+    for (const std::string& name : names) own.push_back(of_processes(name));
+    add_features(own);
   }
 
   void add_features(const std::vector<std::string>& more) {
@@ -319,7 +329,7 @@ class AgentApp {
     features.erase(std::unique(features.begin(), features.end()), features.end());
   }
 
-  // Without what containers need, pods with images are refused, or run as plain processes if they name a command.
+  // Without what containers need, pods with images are refused.
   Status open_containers() {
     const char* path = std::getenv("PATH");
     Result<ContainerMachine> machine = find_container_machine(settings_.containers, path != nullptr ? path : "");
