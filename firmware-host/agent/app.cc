@@ -29,6 +29,7 @@
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/keeper_runtime.h"
 #include "firmware-host/agent/keeper_runtime_evict.h"
+#include "firmware-host/agent/log_budget.h"
 #include "firmware-host/agent/node_allocatable.h"
 #include "firmware-host/agent/output_files.h"
 #include "firmware-host/agent/pod_directory.h"
@@ -235,7 +236,7 @@ class AgentApp {
     if (const Status opened = open_containers(); !opened.is_success()) {
       return fail(kExitMachine, "cannot start", opened);
     }
-    output_.emplace(state_->file("output"), state_->file("pods"), OutputFiles::Limits{}, log_);
+    open_logs();
     settings_.agent.output = &*output_;
     if (const Status opened = open_secrets(); !opened.is_success()) {
       return fail(kExitMachine, "cannot start", opened);
@@ -252,6 +253,17 @@ class AgentApp {
       if (!opened.is_success()) return fail(kExitMachine, "cannot start", opened);
     }
     return kExitOk;
+  }
+
+  void open_logs() {
+    const DeviceLogLimits& limits = settings_.device_logs;
+    output_.emplace(state_->file("output"), state_->file("pods"),
+                    OutputFiles::Limits{static_cast<std::size_t>(limits.kept_pods), limits.kept_bytes}, log_);
+    if (limits.total_bytes == 0) return;
+    log_budget_.emplace(
+        LogBudget::Places{state_->file("pods"), state_->file("output")}, limits.total_bytes,
+        [this](const Tag& tag) { return runtime_->evictions().is_running(tag); }, clock_, timers_, log_);
+    log_budget_->begin();
   }
 
   // What cannot be recorded now is decided again with the next look.
@@ -533,6 +545,7 @@ class AgentApp {
   std::optional<StorageWatch> storage_;
   std::optional<EvictionManager> evictions_;
   std::optional<OutputFiles> output_;
+  std::optional<LogBudget> log_budget_;  // none: there is no limit
   std::optional<SecretFiles> secrets_;
   std::optional<SealedSecrets> sealed_secrets_;
   std::optional<SecretFiles> object_files_;  // later ConfigMaps and Secrets of pods
