@@ -232,6 +232,7 @@ class AgentApp {
     object_files_.emplace(secret_directory() + ".pods", log_);
     keeper_objects_.emplace(*object_files_);
     runtime_->planner().set_objects(*keeper_objects_);
+    open_curl();
     open_processes();
     if (const Status opened = open_containers(); !opened.is_success()) {
       return fail(kExitMachine, "cannot start", opened);
@@ -324,6 +325,15 @@ class AgentApp {
     machine->allocatable = settings_.agent.capacity;
     if (machine->memory.is_limitable) limit_all_pods();
     runtime_->planner().set_processes(std::move(*machine));
+  }
+
+  // Checks over TLS are curl's, of whatever runs.
+  void open_curl() {
+    const char* path = std::getenv("PATH");
+    std::string curl = find_program(settings_.containers.curl, path != nullptr ? path : "", "/");
+    if (curl.empty()) return;
+    add_process_features({"httpsHandlers"});
+    runtime_->planner().set_curl(std::move(curl));
   }
 
   // Also by their plain names, by which earlier gateways ask.

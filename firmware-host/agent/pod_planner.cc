@@ -9,6 +9,7 @@
 #include "firmware-host/agent/containers/sandbox_plan.h"
 #include "firmware-host/agent/pod_directory.h"
 #include "firmware-host/agent/pod_order.h"
+#include "firmware-host/agent/pod_settings.h"
 #include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/process_tree.h"
 #include "firmware-host/agent/processes/process_planner.h"
@@ -94,8 +95,9 @@ Result<Workload> PodPlanner::plan(const Tag& tag, const std::string& pod, const 
   site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   site.home = home != nullptr ? home : "/";
   site.host_ips = host_addresses();
+  site.curl = curl_;
   if (is_new) {
-    Status admitted = admit(*json, features_for(*json), site_.node);
+    Status admitted = admit(*json, features_at(site, features_for(*json)), site_.node);
     if (!admitted.is_success()) return admitted;
   }
   const Result<PodRuntime> runtime = runtime_of(tag, *json);

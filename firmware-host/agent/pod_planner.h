@@ -41,6 +41,8 @@ class PodPlanner {
 
   // Until then processes are bare.
   void set_processes(ProcessMachine machine) { processes_ = std::move(machine); }
+  // Its path; until then no check is made over TLS.
+  void set_curl(std::string path) { curl_ = std::move(path); }
   // Until then pods with images are refused. `sources` outlives it.
   void set_containers(ContainerMachine machine, const PodSources& sources);
   // Brings ConfigMaps and Secrets to keepers, which have none without it; it outlives this.
@@ -72,6 +74,7 @@ class PodPlanner {
   CrashBackoff backoff_;
   LogLimits logs_;
   VolumeDemands demands_;
+  std::string curl_;
   std::optional<ContainerMachine> machine_;
   std::optional<ProcessMachine> processes_;
   const PodSources* sources_ = nullptr;
