@@ -341,6 +341,19 @@ void read_log_limits(FieldReader& reader, LogLimits& out) {
   }
 }
 
+void read_device_log_limits(FieldReader& reader, const LogLimits& of_containers, DeviceLogLimits& out) {
+  reader.read_int32("kept_pods", out.kept_pods, 0, DeviceLogLimits::kKeptPodsMax);
+  if (Quantity kept; read_quantity(reader, "kept_bytes", kept)) {
+    if (kept < Quantity()) reader.error("kept_bytes", "must be 0 (nothing is kept) or more");
+    out.kept_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(kept.value(), 0));
+  }
+  if (read_limit(reader, "total_bytes", out.total_bytes) && out.total_bytes != 0 &&
+      out.total_bytes < of_containers.file_bytes) {
+    reader.error("total_bytes",
+                 "must be 0 (no limit), or file_bytes or more, which is " + std::to_string(of_containers.file_bytes));
+  }
+}
+
 void read_agent(FieldReader& reader, AgentSettings& out) {
   read_name(reader, "fleet", out.agent.fleet);
   read_name(reader, "node", out.agent.node);
@@ -355,7 +368,10 @@ void read_agent(FieldReader& reader, AgentSettings& out) {
   read_quantities(reader, "reserved", out.reserved);
   reader.read_object("eviction", [&](FieldReader& item) { read_eviction(item, out.eviction); });
   read_seconds(reader, "heartbeat_seconds", out.agent.heartbeat_ms, 3600);
-  reader.read_object("logs", [&](FieldReader& logs) { read_log_limits(logs, out.logs); });
+  reader.read_object("logs", [&](FieldReader& logs) {
+    read_log_limits(logs, out.logs);
+    read_device_log_limits(logs, out.logs, out.device_logs);
+  });
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log_level, out.log_format); });
 }
 

@@ -121,7 +121,7 @@ Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_
 
 // berth-agent: fleet, node, gateway, state_dir, secret_dir, secrets: {sealed}, broker, labels, taints, capacity,
 // reserved, volumes, volume_pools, eviction (eviction_settings.h), heartbeat_seconds, logs: {file_bytes, files,
-// bytes_per_second}, log.
+// bytes_per_second, kept_pods, kept_bytes, total_bytes}, log.
 struct AgentSettings {
   AgentConfig agent;
   std::vector<PoolQuota> pool_quotas;          // one for each of agent.volume_pools
@@ -131,7 +131,8 @@ struct AgentSettings {
   EvictionSettings eviction;
   BrokerSettings broker;
   std::string state_directory;
-  LogLimits logs;                                     // of each container
+  LogLimits logs;
+  DeviceLogLimits device_logs;
   std::string secret_directory = "/run/berth-agent";  // of Secrets, if it is on a tmpfs
   bool seals_secrets = true;                          // where systemd-creds can
   Level log_level = Level::info;

@@ -169,9 +169,12 @@ void MqttTransport::Impl::connect() {
   if (next_address_ >= addresses_.size()) return retry_later("name " + options_.host + " has no address");
   state_ = State::connecting;
   const std::string& address = addresses_[next_address_++];
-  auto opened = MqttSession::open(options_, address, log_);
+  auto opened = MqttSession::open(options_, log_);
   if (!opened) return fail(opened.error().message());
   session_ = std::move(*opened);
+  if (const Status connected = session_->connect(options_, address); !connected.is_success()) {
+    return fail(connected.message());
+  }
   deadline_.expires_after(std::chrono::milliseconds(options_.answer_timeout));
   deadline_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
     if (error || self.state_ != State::connecting) return;

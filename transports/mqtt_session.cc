@@ -146,8 +146,7 @@ MqttSession::MqttSession(const MqttOptions& options, Log& log) : log_(log) {
 
 MqttSession::~MqttSession() = default;
 
-Result<std::unique_ptr<MqttSession>> MqttSession::open(const MqttOptions& options, const std::string& address,
-                                                       Log& log) {
+Result<std::unique_ptr<MqttSession>> MqttSession::open(const MqttOptions& options, Log& log) {
   std::unique_ptr<MqttSession> session(new MqttSession(options, log));
   if (session->client_ == nullptr) {
     return Status::error("mqtt.client_id: invalid client id '" + options.client_id + "': " + std::strerror(errno));
@@ -158,7 +157,6 @@ Result<std::unique_ptr<MqttSession>> MqttSession::open(const MqttOptions& option
     session->tls_ = std::move(*tls);
   }
   if (Status configured = session->configure(options); !configured.is_success()) return configured;
-  if (Status connected = session->connect(options, address); !connected.is_success()) return connected;
   return session;
 }
 

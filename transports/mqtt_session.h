@@ -18,12 +18,15 @@ namespace berth {
 
 class MqttSession {
  public:
-  // Starts to connect to `address`, an IP literal. Never blocks. `log` must outlive the session.
-  static Result<std::unique_ptr<MqttSession>> open(const MqttOptions& options, const std::string& address, Log& log);
+  // `log` must outlive the session.
+  static Result<std::unique_ptr<MqttSession>> open(const MqttOptions& options, Log& log);
   ~MqttSession();
   MqttSession(const MqttSession&) = delete;
   MqttSession& operator=(const MqttSession&) = delete;
 
+  // Starts to connect to `address`, an IP literal. Once. Never blocks; yet where the broker is fast enough, all of TLS
+  // may be done within it, and the session refused.
+  Status connect(const MqttOptions& options, const std::string& address);
   int socket() const;
   bool wants_write() const;
   // The TLS layer holds decrypted input, for which the socket does not become readable.
@@ -55,7 +58,6 @@ class MqttSession {
   MqttSession(const MqttOptions& options, Log& log);
   Status configure(const MqttOptions& options);
   Status configure_will(const Message& will);
-  Status connect(const MqttOptions& options, const std::string& address);
   // `code` of libmosquitto as a status, with the most specific reason known.
   Status to_status(int code) const;
   std::ptrdiff_t count_input() const;  // bytes; at least 1 if there is any

@@ -17,6 +17,10 @@ constexpr std::array<std::string_view, 4> kPlainFields{"metadata.name", "metadat
 constexpr std::array<std::string_view, 5> kDeviceFields{"spec.serviceAccountName", "status.hostIP", "status.hostIPs",
                                                         "status.podIP", "status.podIPs"};
 
+constexpr std::string_view kImages = "images";
+constexpr std::string_view kOfProcesses = "processes/";
+constexpr std::string_view kRuntimeClass = "runtimeClass/";
+
 // An empty object or list asks for nothing.
 bool asks(const Json& field) {
   if (field.is_object()) return !field.as_object().empty();
@@ -36,11 +40,8 @@ std::string item_of(const std::string& path, std::string_view key, std::size_t i
   return path + "." + std::string(key) + "[" + std::to_string(index) + "]";
 }
 
-// A reference with a tag or a digest, which names no file.
-bool is_image_alone(std::string_view image) {
-  return image.empty() || image.find('@') != std::string_view::npos ||
-         image.find(':', image.rfind('/') == std::string_view::npos ? 0 : image.rfind('/')) != std::string_view::npos;
-}
+// An absolute path is a program of the device.
+bool is_image(std::string_view name) { return !name.empty() && name.front() != '/'; }
 
 // The members of a securityContext that an OCI runtime can honour and a process of the device cannot have.
 std::vector<std::string> confinement_of(const Json& context) {
@@ -63,7 +64,7 @@ class Reader {
     read_confinement(spec, "spec");
     if (asks(member(spec, "hostAliases"))) add("hostAliases", "spec.hostAliases");
     if (const std::string name = spec.string_at("runtimeClassName"); !name.empty()) {
-      add("runtimeClass/" + name, "spec.runtimeClassName");
+      add(std::string(kRuntimeClass) + name, "spec.runtimeClassName");
     }
     if (member(spec, "hostUsers") == Json(false)) add("userNamespaces", "spec.hostUsers");
     if (spec.string_at("dnsPolicy") == "None") add("dnsConfig", "spec.dnsPolicy");
@@ -91,14 +92,28 @@ class Reader {
 
  private:
   void add(std::string feature, std::string field) {
+    if (is_for_processes_) feature = of_processes(feature);
     const bool is_known =
         std::any_of(needs_.begin(), needs_.end(), [&](const Need& need) { return need.feature == feature; });
     if (!is_known) needs_.push_back({std::move(feature), std::move(field)});
   }
 
+  // Any container can have it.
   void read_confinement(const Json& owner, const std::string& path) {
+    if (!is_for_processes_) return;
     for (const std::string& field : confinement_of(member(owner, "securityContext"))) {
-      add(is_for_processes_ ? "processes/" + field : "images", path + ".securityContext." + field);
+      add(field, path + ".securityContext." + field);
+    }
+  }
+
+  // Whoever names an image expects its files, also where a command says what to run: the device's own program of that
+  // name is another one, and would run without the walls of a container.
+  void read_image(const Json& container, const std::string& path) {
+    const std::string image = container.string_at("image");
+    if (is_image(image)) {
+      add(is_for_processes_ ? "image" : std::string(kImages), path + ".image");
+    } else if (image.empty() && list_of(container, "command").empty()) {
+      add(is_for_processes_ ? "image" : std::string(kImages), path + " without image and command");
     }
   }
 
@@ -138,8 +153,7 @@ class Reader {
     }
     read_confinement(container, path);
     if (limits(member(container, "resources"))) add("limits", path + ".resources.limits");
-    const bool has_command = !list_of(container, "command").empty();
-    if (!has_command && is_image_alone(container.string_at("image"))) add("images", path + ".image without command");
+    read_image(container, path);
     read_mounts(container, path);
     read_env(container, path);
   }
@@ -225,8 +239,7 @@ bool is_device_field(std::string_view path) {
 bool names_image(const Json& spec) {
   for (const char* key : {"initContainers", "containers"}) {
     for (const Json& container : list_of(spec, key)) {
-      const std::string image = container.string_at("image");
-      if (!image.empty() && image.front() != '/') return true;
+      if (is_image(container.string_at("image"))) return true;
     }
   }
   return false;
@@ -237,18 +250,36 @@ bool is_for_processes(const Json& spec) {
   return asked == kProcessClass || (asked != kContainerClass && !names_image(spec));
 }
 
+std::string of_processes(std::string_view feature) {
+  return feature.starts_with(kRuntimeClass) ? std::string(feature) : std::string(kOfProcesses) + std::string(feature);
+}
+
 std::vector<Need> needs_of(const Json& pod) {
   const Json& spec = member(pod, "spec");
   return spec.is_object() ? Reader().read(spec) : std::vector<Need>();
 }
 
 std::vector<Need> missing_of(const std::vector<Need>& needs, const std::vector<std::string>& features) {
+  const auto has = [&](std::string_view name) { return std::binary_search(features.begin(), features.end(), name); };
+  const auto after = std::lower_bound(features.begin(), features.end(), kOfProcesses);
+  const bool tells_processes = after != features.end() && after->starts_with(kOfProcesses);
   std::vector<Need> missing;
-  std::copy_if(needs.begin(), needs.end(), std::back_inserter(missing),
-               [&](const Need& need) { return !std::binary_search(features.begin(), features.end(), need.feature); });
+  std::copy_if(needs.begin(), needs.end(), std::back_inserter(missing), [&](const Need& need) {
+    std::string_view name = need.feature;
+    if (!tells_processes && name.starts_with(kOfProcesses)) name.remove_prefix(kOfProcesses.size());
+    return !has(name);
+  });
   return missing;
 }
 
-std::string to_text(const Need& need) { return need.field + " (feature " + need.feature + ")"; }
+std::string to_text(const Need& need) {
+  std::string fix;
+  if (need.feature == kImages && need.field.ends_with(".image")) {
+    fix = ": install crun or runc and skopeo there, or remove image to run the command as a process of the device";
+  } else if (need.field.ends_with(".image")) {
+    fix = ": remove image, or runtimeClassName: process to run it in a container";
+  }
+  return need.field + " (feature " + need.feature + fix + ")";
+}
 
 }  // namespace berth

@@ -7,7 +7,7 @@
 //   volumes/<source>                            spec.volumes, by the member: volumes/hostPath, volumes/secret
 //   fieldRefs/<path>                            env from a field that only the device knows: fieldRefs/status.podIP
 //   runtimeClass/<name>                         spec.runtimeClassName
-//   images                                      a container that names an image and no command
+//   images                                      a container that names an image, or neither an image nor a command
 //   probes lifecycle limits securityContext readOnlyMounts subPathExprs volumeDevices resourceFieldRefs
 //   activeDeadline hostAliases dnsConfig emptyDirMedium emptyDirSizeLimit containerRestartPolicies
 //                                               the field of that name, unless it is empty
@@ -16,10 +16,14 @@
 //   handlerHostNames                            httpGet.host or tcpSocket.host that is a name, which must be resolved
 //   stopSignals                                 lifecycle.stopSignal
 //   userNamespaces                              hostUsers: false
-//   processes/<field>                           securityContext: a seccompProfile other than Unconfined, sysctls,
-//                                               procMount other than Default, allowPrivilegeEscalation: true, of a pod
-//                                               that runs as processes everywhere (is_for_processes); of another one
-//                                               they ask for `images`, as only containers can have them
+//   processes/<feature>                         each of these, runtimeClass/<name> excepted, of a pod that runs as
+//                                               processes everywhere (is_for_processes), as devices have other means
+//                                               for processes than for containers
+//   processes/<field>                           of such a pod alone, as any container can have it and no device has it
+//                                               for processes: image, and of its securityContext a seccompProfile
+//                                               other than Unconfined, sysctls, procMount other than Default,
+//                                               allowPrivilegeEscalation: true
+// A device that names no feature of processes is of before there were any: what it names holds for whatever it runs.
 // A name never changes its meaning. What an older device does without naming it gets no name: such a device would be
 // taken for one that cannot.
 #pragma once
@@ -96,9 +100,11 @@ bool names_image(const Json& spec);
 bool is_for_processes(const Json& spec);
 // Of a pod's manifest, each feature once, in the order of the fields. Fields of the wrong type ask for nothing.
 std::vector<Need> needs_of(const Json& pod);
+// The name of a feature for processes: "processes/limits".
+std::string of_processes(std::string_view feature);
 // Those that are not among the node's sorted features.
 std::vector<Need> missing_of(const std::vector<Need>& needs, const std::vector<std::string>& features);
-// "spec.containers[0].livenessProbe (feature probes)"
+// "spec.containers[0].livenessProbe (feature probes)", and what to do about it where that is not plain.
 std::string to_text(const Need& need);
 
 }  // namespace berth

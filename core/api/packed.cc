@@ -13,7 +13,7 @@ namespace {
 // The version, written first. Increment it with every change of the result of decode_pod() and set_defaults(), or of
 // decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
 // file; objects packed with another version are decoded from their JSON.
-constexpr std::uint64_t kPodForm = 11;
+constexpr std::uint64_t kPodForm = 12;
 constexpr std::uint64_t kNodeForm = 7;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile

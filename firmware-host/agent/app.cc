@@ -12,6 +12,7 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/records.h"
+#include "core/api/features.h"
 #include "core/hash.h"
 #include "core/streams/stream_server.h"
 #include "firmware-host/agent/containers/container_machine.h"
@@ -28,6 +29,7 @@
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/keeper_runtime.h"
 #include "firmware-host/agent/keeper_runtime_evict.h"
+#include "firmware-host/agent/log_budget.h"
 #include "firmware-host/agent/node_allocatable.h"
 #include "firmware-host/agent/output_files.h"
 #include "firmware-host/agent/pod_directory.h"
@@ -218,7 +220,8 @@ class AgentApp {
     // As a kubelet does (pkg/kubelet/kubelet_node_status.go initialNode); manifests select by them.
     settings_.agent.labels.try_emplace("kubernetes.io/os", "linux");
     settings_.agent.labels.try_emplace("kubernetes.io/arch", platform_of_machine().architecture);
-    settings_.agent.features = process_features();
+    settings_.agent.features.emplace();
+    add_process_features(process_features());
     settings_.agent.streams = DeviceStreams::names();
     for (const LocalVolume& volume : settings_.agent.volumes) {
       if (volume.mount_point) config.mount_points.push_back(volume.path);
@@ -229,11 +232,12 @@ class AgentApp {
     object_files_.emplace(secret_directory() + ".pods", log_);
     keeper_objects_.emplace(*object_files_);
     runtime_->planner().set_objects(*keeper_objects_);
+    open_curl();
     open_processes();
     if (const Status opened = open_containers(); !opened.is_success()) {
       return fail(kExitMachine, "cannot start", opened);
     }
-    output_.emplace(state_->file("output"), state_->file("pods"), OutputFiles::Limits{}, log_);
+    open_logs();
     settings_.agent.output = &*output_;
     if (const Status opened = open_secrets(); !opened.is_success()) {
       return fail(kExitMachine, "cannot start", opened);
@@ -250,6 +254,17 @@ class AgentApp {
       if (!opened.is_success()) return fail(kExitMachine, "cannot start", opened);
     }
     return kExitOk;
+  }
+
+  void open_logs() {
+    const DeviceLogLimits& limits = settings_.device_logs;
+    output_.emplace(state_->file("output"), state_->file("pods"),
+                    OutputFiles::Limits{static_cast<std::size_t>(limits.kept_pods), limits.kept_bytes}, log_);
+    if (limits.total_bytes == 0) return;
+    log_budget_.emplace(
+        LogBudget::Places{state_->file("pods"), state_->file("output")}, limits.total_bytes,
+        [this](const Tag& tag) { return runtime_->evictions().is_running(tag); }, clock_, timers_, log_);
+    log_budget_->begin();
   }
 
   // What cannot be recorded now is decided again with the next look.
@@ -304,12 +319,29 @@ class AgentApp {
       return;
     }
     log_.write(Level::info, "runs processes in a sandbox", {{"program", machine->bwrap}});
-    add_features(sandboxed_process_features());
+    add_process_features(sandboxed_process_features());
     add_features({feature_of(runtime_version(machine->bwrap))});
     machine->pids_limit = settings_.containers.pids_limit;
     machine->allocatable = settings_.agent.capacity;
     if (machine->memory.is_limitable) limit_all_pods();
     runtime_->planner().set_processes(std::move(*machine));
+  }
+
+  // Checks over TLS are curl's, of whatever runs.
+  void open_curl() {
+    const char* path = std::getenv("PATH");
+    std::string curl = find_program(settings_.containers.curl, path != nullptr ? path : "", "/");
+    if (curl.empty()) return;
+    add_process_features({"httpsHandlers"});
+    runtime_->planner().set_curl(std::move(curl));
+  }
+
+  // Also by their plain names, by which earlier gateways ask.
+  void add_process_features(const std::vector<std::string>& names) {
+    add_features(names);
+    std::vector<std::string> own;
+    for (const std::string& name : names) own.push_back(of_processes(name));
+    add_features(own);
   }
 
   void add_features(const std::vector<std::string>& more) {
@@ -319,7 +351,7 @@ class AgentApp {
     features.erase(std::unique(features.begin(), features.end()), features.end());
   }
 
-  // Without what containers need, pods with images are refused, or run as plain processes if they name a command.
+  // Without what containers need, pods with images are refused.
   Status open_containers() {
     const char* path = std::getenv("PATH");
     Result<ContainerMachine> machine = find_container_machine(settings_.containers, path != nullptr ? path : "");
@@ -523,6 +555,7 @@ class AgentApp {
   std::optional<StorageWatch> storage_;
   std::optional<EvictionManager> evictions_;
   std::optional<OutputFiles> output_;
+  std::optional<LogBudget> log_budget_;  // none: there is no limit
   std::optional<SecretFiles> secrets_;
   std::optional<SealedSecrets> sealed_secrets_;
   std::optional<SecretFiles> object_files_;  // later ConfigMaps and Secrets of pods

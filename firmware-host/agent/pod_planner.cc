@@ -9,6 +9,7 @@
 #include "firmware-host/agent/containers/sandbox_plan.h"
 #include "firmware-host/agent/pod_directory.h"
 #include "firmware-host/agent/pod_order.h"
+#include "firmware-host/agent/pod_settings.h"
 #include "firmware-host/agent/pod_state.h"
 #include "firmware-host/agent/process_tree.h"
 #include "firmware-host/agent/processes/process_planner.h"
@@ -26,15 +27,6 @@ Status admit(const Json& pod, const std::vector<std::string>& features, const st
                        "; remove it, or place the pod on a node that does");
 }
 
-const std::vector<std::string>& features_of(PodRuntime runtime) {
-  switch (runtime) {
-    case PodRuntime::containers: return container_features();
-    case PodRuntime::sandboxed: return sandboxed_process_features();
-    case PodRuntime::bare: break;
-  }
-  return process_features();
-}
-
 }  // namespace
 
 void PodPlanner::set_containers(ContainerMachine machine, const PodSources& sources) {
@@ -46,11 +38,18 @@ std::string PodPlanner::text_of(const Tag& tag) const { return tag_text(site_.fl
 
 std::string PodPlanner::directory_of(const Tag& tag) const { return site_.root + "/" + directory_name(tag); }
 
+PodRuntime PodPlanner::process_runtime() const { return processes_ ? PodRuntime::sandboxed : PodRuntime::bare; }
+
+// Where it runs no containers, what its processes can have: never an image.
+const std::vector<std::string>& PodPlanner::features_for(const Json& pod) const {
+  if (machine_ && !is_for_processes(member(pod, "spec"))) return container_features();
+  return processes_ ? sandboxed_process_features() : process_features();
+}
+
 // A pod that has run stays what it was.
 Result<PodRuntime> PodPlanner::runtime_of(const Tag& tag, const Json& pod) const {
   const std::string directory = directory_of(tag);
-  const bool is_contained = machine_.has_value() && !is_for_processes(member(pod, "spec"));
-  PodRuntime runtime = is_contained ? PodRuntime::containers : processes_ ? PodRuntime::sandboxed : PodRuntime::bare;
+  PodRuntime runtime = is_for_processes(member(pod, "spec")) ? process_runtime() : PodRuntime::containers;
   const auto has_file = [&](const std::string& name) { return access((directory + name).c_str(), F_OK) == 0; };
   if (has_file(kSandboxDirectory)) {
     runtime = PodRuntime::containers;
@@ -60,7 +59,7 @@ Result<PodRuntime> PodPlanner::runtime_of(const Tag& tag, const Json& pod) const
     runtime = PodRuntime::bare;
   }
   if (runtime == PodRuntime::containers && !machine_) {
-    return Status::pending("node " + site_.node + " runs no containers any more: see containers.runtime and its log");
+    return Status::pending("node " + site_.node + " runs no containers: see containers.runtime and its log");
   }
   if (runtime == PodRuntime::sandboxed && !processes_) {
     return Status::pending("node " + site_.node +
@@ -86,12 +85,6 @@ Result<Workload> PodPlanner::plan(const Tag& tag, const std::string& pod, const 
   }
   const Result<Json> json = Json::parse(pod);
   if (!json) return Status::error("pod: " + json.error().message());
-  const Result<PodRuntime> runtime = runtime_of(tag, *json);
-  if (!runtime) return runtime.error();
-  if (Status admitted = is_new ? admit(*json, features_of(*runtime), site_.node) : Status::ok();
-      !admitted.is_success()) {
-    return admitted;
-  }
   const char* path = std::getenv("PATH");
   const char* home = std::getenv("HOME");
   Site site;
@@ -102,6 +95,13 @@ Result<Workload> PodPlanner::plan(const Tag& tag, const std::string& pod, const 
   site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   site.home = home != nullptr ? home : "/";
   site.host_ips = host_addresses();
+  site.curl = curl_;
+  if (is_new) {
+    Status admitted = admit(*json, features_at(site, features_for(*json)), site_.node);
+    if (!admitted.is_success()) return admitted;
+  }
+  const Result<PodRuntime> runtime = runtime_of(tag, *json);
+  if (!runtime) return runtime.error();
   if (*runtime == PodRuntime::bare) return plan_workload(*json, tag, volumes, site);
   const KeeperObjects* objects = is_to_run ? objects_ : nullptr;
   Result<Workload> workload =

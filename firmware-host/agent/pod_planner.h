@@ -41,7 +41,9 @@ class PodPlanner {
 
   // Until then processes are bare.
   void set_processes(ProcessMachine machine) { processes_ = std::move(machine); }
-  // Until then all pods are processes. `sources` outlives it.
+  // Its path; until then no check is made over TLS.
+  void set_curl(std::string path) { curl_ = std::move(path); }
+  // Until then pods with images are refused. `sources` outlives it.
   void set_containers(ContainerMachine machine, const PodSources& sources);
   // Brings ConfigMaps and Secrets to keepers, which have none without it; it outlives this.
   void set_objects(KeeperObjects& objects) { objects_ = &objects; }
@@ -50,7 +52,7 @@ class PodPlanner {
   std::string text_of(const Tag& tag) const;
 
   std::string directory_of(const Tag& tag) const;
-  // Pending: this machine cannot run it any more as it was run.
+  // Pending: this machine runs no containers, or cannot run it any more as it was run.
   Result<PodRuntime> runtime_of(const Tag& tag, const Json& pod) const;
   // What does not depend on images. is_new: it is refused if its runtime cannot do all that it asks for. Every error
   // names the field and the fix.
@@ -64,12 +66,15 @@ class PodPlanner {
   std::optional<KeeperPlan> first_keeper(const std::string& order) const;
 
  private:
+  PodRuntime process_runtime() const;
+  const std::vector<std::string>& features_for(const Json& pod) const;  // of one that is new
   Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes, bool is_new,
                         bool is_to_run) const;
   PodSite site_;
   CrashBackoff backoff_;
   LogLimits logs_;
   VolumeDemands demands_;
+  std::string curl_;
   std::optional<ContainerMachine> machine_;
   std::optional<ProcessMachine> processes_;
   const PodSources* sources_ = nullptr;

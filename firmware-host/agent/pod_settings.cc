@@ -77,16 +77,22 @@ Status plan_containers(
   return Status::ok();
 }
 
-Status plan_handlers(const Json& container, const Variables& variables, const std::string& path, ContainerPlan& plan) {
-  Result<std::map<ProbeKind, ProbePlan>> probes = plan_probes({container, variables}, path);
+Status plan_handlers(const HandlerSource& source, const std::string& path, ContainerPlan& plan) {
+  Result<std::map<ProbeKind, ProbePlan>> probes = plan_probes(source, path);
   if (!probes) return probes.error();
   plan.probes = std::move(*probes);
   for (const auto& [hook, planned] : {std::pair{"postStart", &plan.post_start}, {"preStop", &plan.pre_stop}}) {
-    Result<std::optional<HandlerPlan>> handler = plan_hook({container, variables}, hook, path);
+    Result<std::optional<HandlerPlan>> handler = plan_hook(source, hook, path);
     if (!handler) return handler.error();
     *planned = std::move(*handler);
   }
   return Status::ok();
+}
+
+std::vector<std::string> features_at(const Site& site, std::vector<std::string> of_runtime) {
+  constexpr const char* kHttps = "httpsHandlers";
+  if (!site.curl.empty()) of_runtime.insert(std::upper_bound(of_runtime.begin(), of_runtime.end(), kHttps), kHttps);
+  return of_runtime;
 }
 
 }  // namespace berth

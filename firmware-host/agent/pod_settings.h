@@ -30,6 +30,8 @@ Status plan_containers(
     const Json& spec, Workload& workload,
     const std::function<Result<ContainerPlan>(const Json& container, const std::string& path)>& plan);
 // Probes and hooks.
-Status plan_handlers(const Json& container, const Variables& variables, const std::string& path, ContainerPlan& plan);
+Status plan_handlers(const HandlerSource& source, const std::string& path, ContainerPlan& plan);
+// What a runtime can do at this site: whatever it is, checks over TLS take a curl. Sorted.
+std::vector<std::string> features_at(const Site& site, std::vector<std::string> of_runtime);
 
 }  // namespace berth

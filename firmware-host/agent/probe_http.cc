@@ -3,11 +3,13 @@
 #include <poll.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "firmware-host/agent/probe_tcp.h"
 
@@ -27,35 +29,55 @@ const std::string* find_header(const HandlerPlan& handler, const char* name) {
 }  // namespace
 
 HttpCheck::HttpCheck(const HandlerPlan& handler, const std::string& host, bool is_hook)
-    : handler_(handler), is_hook_(is_hook), target_{host, handler.port, handler.path} {
+    : handler_(handler), is_hook_(is_hook), target_{host, handler.port, handler.path, handler.is_encrypted} {
   begin();
 }
 
 void HttpCheck::begin() {
   head_ = {};
-  connected_ = false;
-  unsent_ = request();
+  curl_.reset();
+  connected_ = target_.is_encrypted;
+  unsent_ = target_.is_encrypted ? std::string() : request();
+  if (target_.is_encrypted) return begin_encrypted();
   const Result<int> fd = begin_connect(target_.host, target_.port);
   if (fd) return watch(*fd, POLLOUT);
   if (fd.error().code() != Code::pending) return fail(fd.error().message());
   end(ProbeResult::unknown, fd.error().message());
 }
 
+// What cannot be asked says nothing of the container, unless the container itself has led there.
+void HttpCheck::begin_encrypted() {
+  Result<std::unique_ptr<CurlGet>> started = CurlGet::start(handler_.https, url(), headers());
+  if (!started && redirects_ > 0) return fail(started.error().message());
+  if (!started) return end(ProbeResult::unknown, started.error().message());
+  curl_ = std::move(*started);
+  watch(curl_->release_head(), POLLIN);
+}
+
 // An empty value takes a header away that would be sent otherwise (request.go, setUserAgent and setAcceptHeader).
-std::string HttpCheck::request() const {
+CurlGet::Headers HttpCheck::headers() const {
   const std::string* host = find_header(handler_, "Host");
-  std::string text = "GET " + target_.path + " HTTP/1.1\r\nHost: ";
-  text += host != nullptr && !host->empty() ? *host : host_and_port(target_.host, target_.port);
-  text += "\r\n";
-  if (find_header(handler_, "User-Agent") == nullptr) {
-    text += std::string("User-Agent: ") + (is_hook_ ? "kube-lifecycle/" : "kube-probe/") + kVersion + "\r\n";
+  const std::string agent = std::string(is_hook_ ? "kube-lifecycle/" : "kube-probe/") + kVersion;
+  CurlGet::Headers sent{
+      {"Host", host != nullptr && !host->empty() ? *host : host_and_port(target_.host, target_.port)}};
+  for (const auto& [name, otherwise] : {std::pair<const char*, std::string>{"User-Agent", agent}, {"Accept", "*/*"}}) {
+    const std::string* own = find_header(handler_, name);
+    if (own == nullptr || own->empty()) sent.emplace_back(name, own == nullptr ? otherwise : std::string());
   }
-  if (find_header(handler_, "Accept") == nullptr) text += "Accept: */*\r\n";
   for (const auto& [name, value] : handler_.headers) {
     const bool is_ours = strcasecmp(name.c_str(), "Host") == 0 || strcasecmp(name.c_str(), "Connection") == 0;
     const bool is_removal = value.empty() && (strcasecmp(name.c_str(), "User-Agent") == 0 ||  //
                                               strcasecmp(name.c_str(), "Accept") == 0);
-    if (!is_ours && !is_removal) text += name + ": " + value + "\r\n";
+    if (!is_ours && !is_removal) sent.emplace_back(name, value);
+  }
+  return sent;
+}
+
+std::string HttpCheck::request() const {
+  std::string text = "GET " + target_.path + " HTTP/1.1\r\n";
+  for (const auto& [name, value] : headers()) {
+    const bool is_removed = value.empty() && (name == "User-Agent" || name == "Accept");
+    if (!is_removed) text += name + ": " + value + "\r\n";
   }
   return text + "Connection: close\r\n\r\n";
 }
@@ -77,23 +99,38 @@ void HttpCheck::send_request() {
   if (unsent_.empty()) watch_for(POLLIN);
 }
 
-void HttpCheck::read_response() {
+bool HttpCheck::read_response() {
   std::array<char, 8192> part;
-  const ssize_t n = recv(fd(), part.data(), part.size(), 0);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n < 0) return fail(std::string("read: ") + std::strerror(errno));
-  if (n == 0) return fail("EOF");
-  head_.feed({part.data(), static_cast<std::size_t>(n)});
-  if (!head_.fault().empty()) return fail(head_.fault());
-  if (head_.is_complete()) judge();
+  const ssize_t n = read(fd(), part.data(), part.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (n < 0) {
+    fail(std::string("read: ") + std::strerror(errno));
+  } else if (n == 0 && curl_) {
+    watch(-1, 0);  // with its end it says why
+  } else if (n == 0) {
+    fail("EOF");
+  } else {
+    head_.feed({part.data(), static_cast<std::size_t>(n)});
+    if (!head_.fault().empty()) {
+      fail(head_.fault());
+    } else if (head_.is_complete()) {
+      judge();
+    }
+  }
+  return true;
+}
+
+bool HttpCheck::on_exit(pid_t pid, int /*wait_status*/) {
+  if (!curl_ || !curl_->take_exit(pid)) return false;
+  const int redirects = redirects_;
+  while (fd() >= 0 && redirects_ == redirects && read_response()) continue;
+  if (!outcome() && redirects_ == redirects) fail(curl_->why());
+  return true;
 }
 
 void HttpCheck::judge() {
   if (is_redirect(head_)) {
     const Redirection to = redirect(target_, head_.location());
-    if (to.kind == Redirect::encrypted && !is_hook_) {
-      return fail("redirected to " + head_.location() + ", and HTTPS is not supported");
-    }
     if (to.kind == Redirect::follow && redirects_ == kRedirectsMax) return fail("stopped after 10 redirects");
     if (to.kind == Redirect::follow) {
       ++redirects_;
@@ -111,6 +148,8 @@ std::string HttpCheck::timed_out(Millis /*after*/) const {
   return "Get \"" + url() + "\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
 }
 
-std::string HttpCheck::url() const { return "http://" + host_and_port(target_.host, target_.port) + target_.path; }
+std::string HttpCheck::url() const {
+  return (target_.is_encrypted ? "https://" : "http://") + host_and_port(target_.host, target_.port) + target_.path;
+}
 
 }  // namespace berth

@@ -78,7 +78,7 @@ Result<int> port_of(const Json& port, const Json& container, const std::string& 
 Result<std::optional<HandlerPlan>> read_target(const Json& target, const Json& container, const std::string& path) {
   HandlerPlan plan;
   const std::string host = target.string_at("host");
-  if (!is_plain_host(host) || target.string_at("scheme") == "HTTPS") return std::optional<HandlerPlan>();
+  if (!is_plain_host(host)) return std::optional<HandlerPlan>();
   plan.host = host == "localhost" ? kLoopback : host;
   const Result<int> port = port_of(member(target, "port"), container, path);
   if (!port) return port.error();
@@ -86,17 +86,21 @@ Result<std::optional<HandlerPlan>> read_target(const Json& target, const Json& c
   return std::optional<HandlerPlan>(std::move(plan));
 }
 
-Result<std::optional<HandlerPlan>> read_http(const Json& get, const Json& container, const std::string& path) {
-  Result<std::optional<HandlerPlan>> plan = read_target(get, container, path);
+Result<std::optional<HandlerPlan>> read_http(const Json& get, const HandlerSource& source, const std::string& path) {
+  const bool is_encrypted = get.string_at("scheme") == "HTTPS";
+  if (is_encrypted && source.https.curl.empty()) return std::optional<HandlerPlan>();
+  Result<std::optional<HandlerPlan>> plan = read_target(get, source.container, path);
   if (!plan || !*plan) return plan;
   (*plan)->kind = HandlerPlan::Kind::http_get;
+  (*plan)->is_encrypted = is_encrypted;
+  (*plan)->https = source.https;
   (*plan)->path = request_path(get.string_at("path"));
   const Json& headers = member(get, "httpHeaders");
   if (!headers.is_array()) return plan;
   for (std::size_t i = 0; i < headers.as_array().size(); ++i) {
     const std::string name = headers.as_array()[i].string_at("name");
     const std::string value = headers.as_array()[i].string_at("value");
-    if (name.empty() || name.find_first_of(" :\t") != std::string::npos || !is_line(name) || !is_line(value)) {
+    if (name.empty() || name.find_first_of(" :;@\t") != std::string::npos || !is_line(name) || !is_line(value)) {
       return Status::error(path + ".httpHeaders[" + std::to_string(i) +
                            "]: must be the name of a header, and a value without line breaks");
     }
@@ -122,7 +126,7 @@ Result<std::optional<HandlerPlan>> read_handler(const Json& handler, const Handl
                                                 const std::string& path) {
   if (const Json& exec = member(handler, "exec"); exec.is_object()) return read_exec(exec, source, path + ".exec");
   if (const Json& get = member(handler, "httpGet"); get.is_object()) {
-    return read_http(get, source.container, path + ".httpGet");
+    return read_http(get, source, path + ".httpGet");
   }
   return std::optional<HandlerPlan>();
 }

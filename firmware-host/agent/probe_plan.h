@@ -13,6 +13,12 @@
 
 namespace berth {
 
+// What makes checks over TLS (curl_get.h).
+struct HttpsClient {
+  std::string curl;  // path; empty: the device has none, and no such checks
+  std::string tag;   // of the pod
+};
+
 // One action: of a probe, or of a hook.
 struct HandlerPlan {
   enum class Kind { exec, http_get, tcp_socket, sleep };
@@ -22,6 +28,8 @@ struct HandlerPlan {
   int port = 0;
   std::string path;                                          // httpGet: what follows host and port, ready to be sent
   std::vector<std::pair<std::string, std::string>> headers;  // httpGet.httpHeaders
+  bool is_encrypted = false;                                 // httpGet
+  HttpsClient https;                                         // httpGet: also for what it is redirected to
   Millis sleep_ms = 0;
 };
 
@@ -45,9 +53,10 @@ struct ProbePlan {
 struct HandlerSource {
   const Json& container;  // for the names of its ports
   const std::vector<std::pair<std::string, std::string>>& variables;
+  HttpsClient https = {};
 };
 
-// By probe. One that asks for a feature which the process runtime does not have (core/api/features.h) is left out: only
+// By probe. One that asks for a feature which the device does not have (core/api/features.h) is left out: only
 // pods that were admitted before that was looked at have one.
 Result<std::map<ProbeKind, ProbePlan>> plan_probes(const HandlerSource& source, const std::string& path);
 // lifecycle.<hook>, likewise.

@@ -73,18 +73,18 @@ bool is_redirect(const HttpResponseHead& head) {
 Redirection redirect(const HttpTarget& from, std::string_view location) {
   location = location.substr(0, location.find('#'));
   const std::string low = lower(location);
-  const bool is_encrypted = low.starts_with("https:");
+  HttpTarget to = from;
   const std::size_t scheme = low.find_first_of(":/?");
   if (scheme != std::string::npos && low[scheme] == ':') {
     if (!low.starts_with("http://") && !low.starts_with("https://")) return {};
+    to.is_encrypted = low.starts_with("https:");
     location.remove_prefix(scheme + 1);
   }
-  HttpTarget to = from;
   if (location.starts_with("//")) {
     const std::size_t end = std::min(location.find_first_of("/?", 2), location.size());
     std::string_view authority = location.substr(2, end - 2);
     location.remove_prefix(end);
-    to.port = 80;
+    to.port = to.is_encrypted ? 443 : 80;
     const std::size_t colon = authority.rfind(':');
     if (colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos) {
       const std::string_view port = authority.substr(colon + 1);
@@ -95,7 +95,6 @@ Redirection redirect(const HttpTarget& from, std::string_view location) {
     if (authority != from.host) return {};
     to.path = "/";
   }
-  if (is_encrypted) return {Redirect::encrypted, {}};
   const std::string path = to.path.substr(0, to.path.find('?'));
   if (location.starts_with('/')) {
     to.path = location;

@@ -39,13 +39,13 @@ struct HttpTarget {
   std::string host;
   int port = 0;
   std::string path;
+  bool is_encrypted = false;
   bool operator==(const HttpTarget&) const = default;
 };
 
 enum class Redirect {
-  follow,     // it stays on the host
-  elsewhere,  // another host: not followed, and a success (pkg/probe/http/http.go, RedirectChecker)
-  encrypted   // https on the same host, which is not spoken here
+  follow,    // it stays on the host
+  elsewhere  // another host: not followed, and a success (pkg/probe/http/http.go, RedirectChecker)
 };
 
 struct Redirection {

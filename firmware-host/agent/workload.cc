@@ -135,7 +135,9 @@ class Planner {
     plan.argv.insert(plan.argv.end(), command->args.begin(), command->args.end());
     if (Status found = find_command(container, variables, plan); !found.is_success()) return found;
     for (const auto& [name, value] : variables) plan.env.push_back(name + "=" + value);
-    if (Status planned = plan_handlers(container, variables, path_, plan); !planned.is_success()) return planned;
+    if (Status planned = plan_handlers({container, variables, {site_.curl, plan_.tag}}, path_, plan);
+        !planned.is_success())
+      return planned;
     return plan;
   }
 
@@ -250,7 +252,7 @@ std::string tag_text(const std::string& fleet, const std::string& node, const Ta
 Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                const Site& site) {
   Result<Workload> workload = Planner(pod, tag, volumes, site).plan();
-  if (workload) workload->undone = missing_of(needs_of(pod), process_features());
+  if (workload) workload->undone = missing_of(needs_of(pod), features_at(site, process_features()));
   return workload;
 }
 

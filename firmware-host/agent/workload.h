@@ -77,6 +77,7 @@ struct Site {
   std::string pod_directory;
   std::string search_path;  // PATH of containers that do not set it
   std::string home;
+  std::string curl = {};                   // path; empty: it is not installed
   std::vector<std::string> host_ips = {};  // of the node, as status.hostIPs; empty: it has none
 };
 

@@ -4,7 +4,7 @@
 def pod(name, command=("sleep", "1000"), cpu="100m", memory="16Mi", namespace="default", labels=None, **spec):
     """A pod with one container. Further members of the spec are given by their Kubernetes names: nodeSelector={...}."""
     resources = {"requests": {"cpu": cpu, "memory": memory}}
-    container = {"name": "main", "image": "local", "command": list(command), "resources": resources}
+    container = {"name": "main", "command": list(command), "resources": resources}
     metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
 

@@ -21,7 +21,7 @@ def shell_pod(name, script, policy="Never", **metadata):
     manifest = pod(name)
     manifest["metadata"].update(namespace="default", **metadata)
     manifest["spec"].update(restartPolicy=policy, containers=[
-        {"name": "main", "image": "none", "command": ["sh", "-c", script],
+        {"name": "main", "command": ["sh", "-c", script],
          "resources": {"requests": {"cpu": "100m", "memory": "16Mi"}}}])
     return manifest
 

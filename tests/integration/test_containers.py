@@ -143,10 +143,12 @@ def test_what_no_container_runtime_can_do_is_never_asked_of_the_device(device, r
 
 
 def test_a_pod_asks_for_plain_processes_by_its_runtime_class(device):
-    device.apply(pod("plain", "nowhere/image:1", command=["sh", "-c", "echo $BERTH_NODE; exec sleep 1000"],
-                     spec={"runtimeClassName": "process"}))
+    script = "echo $BERTH_NODE; exec sleep 1000"
+    device.apply(pod("plain", "/bin/sh", args=["-c", script], spec={"runtimeClassName": "process"}))
+    device.apply(pod("image", "nowhere/image:1", command=["sh", "-c", script], spec={"runtimeClassName": "process"}))
     device.wait_phase("plain", "Running")
     wait_until(lambda: device.ctl("logs", "plain").stdout == "n1\n", "what it wrote")
+    wait_until(lambda: "(feature processes/image: " in device.ctl("describe", "pod", "image").stdout, "that images are no processes")
 
 
 def test_settings_and_secrets_reach_a_pod_and_later_changes_its_files(device, registry):

@@ -99,7 +99,7 @@ def test_a_node_short_of_memory_says_so_and_ends_the_pod_that_uses_most(fleet, t
     config.write_text("containers: {runtime: none}\n", encoding="utf-8")
     fleet.start("n1", extra=["--config", config])
     small, large = ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
-                     "spec": {"containers": [{"name": "main", "image": "i", "command": ["sh", "-c", script],
+                     "spec": {"containers": [{"name": "main", "command": ["sh", "-c", script],
                                               "resources": {"requests": {"memory": "1Mi"}}}]}}
                     for name, script in (("small", "exec sleep 1000"),
                                          ("large", "x=$(head -c 30000000 /dev/zero | tr '\\0' x); while :; do sleep 1; done")))
@@ -117,7 +117,7 @@ def test_a_node_short_of_memory_says_so_and_ends_the_pod_that_uses_most(fleet, t
     assert (held["MemoryPressure"], held["DiskPressure"], held["PIDPressure"]) == ("True", "False", "False")
     assert {"key": "node.kubernetes.io/memory-pressure", "effect": "NoSchedule"} in node["spec"]["taints"]
     late = {**small, "metadata": {"name": "late", "namespace": "default"},
-            "spec": {"containers": [{"name": "main", "image": "i", "command": ["sleep", "1000"]}]}}
+            "spec": {"containers": [{"name": "main", "command": ["sleep", "1000"]}]}}
     fleet.apply(late)
     fleet.wait_pending("late", "untolerated taint")
     fleet.wait_phase("small", "Failed", timeout_s=60)

@@ -7,6 +7,7 @@ import pytest
 from device import FakeDevice
 from invariants import sleepers, wait_each_runs_once, wait_settled
 from manifests import LOCAL_CLASS, claim, counted_pod, pod, starts, toleration, with_claim
+from ports import free_port
 from waiting import wait_until
 
 
@@ -61,6 +62,22 @@ def test_a_pod_with_the_three_probes_becomes_ready_and_get_shows_it(fleet, tmp_p
         assert "ContainersReady:" in fleet.ctl("describe", "pod", "web").stdout
         wait_each_runs_once(fleet, "web")
     fleet.wait_pod("web", lambda s: s["containerStatuses"][0]["restartCount"] > 0)  # nobody listens any more
+
+
+def test_a_pod_that_serves_tls_with_a_certificate_of_its_own_is_probed(fleet, tmp_path):
+    fleet.start("n1")
+    port = free_port()
+    script = ("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=any -keyout key -out crt; "
+              f"exec openssl s_server -accept 127.0.0.1:{port} -cert crt -key key -HTTP")
+    web = pod("web", command=("sh", "-c", script))
+    web["spec"]["containers"][0].update(
+        workingDir=str(tmp_path),
+        readinessProbe={"httpGet": {"port": port, "path": "/health", "scheme": "HTTPS"}, "periodSeconds": 1, "timeoutSeconds": 20})
+    fleet.apply(web)
+    (tmp_path / "health").write_text("HTTP/1.1 204 Well\r\n\r\n", encoding="utf-8")
+    fleet.wait_pod("web", lambda s: condition(s, "Ready").get("status") == "True")
+    (tmp_path / "health").write_text("HTTP/1.1 503 Ill\r\n\r\n", encoding="utf-8")
+    wait_until(lambda: "statuscode: 503" in fleet.ctl("describe", "pod", "web").stdout, "the failed probe")
 
 
 def test_a_pod_with_a_local_volume_runs_where_the_volume_is_and_writes_into_it(fleet, tmp_path):

@@ -28,7 +28,7 @@ def reasons(fleet, name):
 def test_a_pod_that_crashes_is_shown_with_its_last_run_and_counts_on_across_agent_and_keeper(fleet):
     fleet.start("n1")
     crashing = pod("web", command=("sh", "-c", "exit 3"))
-    crashing["spec"]["initContainers"] = [{"name": "first", "image": "local", "command": ["sh", "-c", "exit 0"]}]
+    crashing["spec"]["initContainers"] = [{"name": "first", "command": ["sh", "-c", "exit 0"]}]
     fleet.apply(crashing)
     fleet.wait_pod("web", lambda s: s.get("containerStatuses", [{}])[0].get("restartCount", 0) >= 2)
     fleet.kill("n1")

@@ -32,10 +32,7 @@ bool tolerates_all(const Pod& pod, const Node& node) {
 }
 
 bool can_run(const Pod& pod, const Node& node) {
-  return !node.declared_features || std::all_of(pod.spec->needs.begin(), pod.spec->needs.end(), [&](const Need& need) {
-    return std::find(node.declared_features->begin(), node.declared_features->end(), need.feature) !=
-           node.declared_features->end();
-  });
+  return !node.declared_features || missing_of(pod.spec->needs, *node.declared_features).empty();
 }
 
 bool has_resources(const Pod& pod, const NodeInfo& info) {

@@ -146,7 +146,7 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   }
   resources.set("requests", std::move(requests));
   Json container = Json::object();
-  container.set("name", "main").set("image", "sim").set("resources", std::move(resources));
+  container.set("name", "main").set("image", "/bin/sim").set("resources", std::move(resources));
   if (config_random_) {
     Json config_map(Json::Object{{"configMapRef", Json(Json::Object{{"name", Json(kConfig)}})}});
     Json secret(Json::Object{{"secretRef", Json(Json::Object{{"name", Json(kConfig)}})}});

@@ -56,7 +56,7 @@ Json Orders::manifest(const Round& round, int version, const std::string& uid) c
   if (round.kind == Kind::priority_class) return object.set("value", 7);
   Json spec = Json::object();
   if (round.kind == Kind::pod) {
-    Json container(Json::Object{{"name", Json("main")}, {"image", Json("sim")}});
+    Json container(Json::Object{{"name", Json("main")}, {"image", Json("/bin/sim")}});
     spec.set("containers", Json(Json::Array{std::move(container)}));
     spec.set("schedulingGates", Json(Json::Array{Json(Json::Object{{"name", Json("sim/never")}})}));
   }

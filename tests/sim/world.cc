@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/features.h"
 #include "tests/sim/hostile.h"
 #include "tests/sim/pools.h"
 #include "tests/sim/storm.h"
@@ -71,6 +72,11 @@ AgentConfig make_device(std::size_t number, bool rush) {
   // A quarter cannot do what some pods ask for, and a quarter does not say.
   if (number % 4 != 3) config.features = {"limits", "volumes/ephemeral", "volumes/persistentVolumeClaim"};
   if (number % 2 == 0) config.features->insert(config.features->begin() + 1, "probes");
+  // A quarter tells what processes can have from what containers can, for which pods, all processes, are not to ask it.
+  if (number % 4 == 2) {
+    for (std::string& name : *config.features) name = of_processes(name);
+    config.features->insert(config.features->begin(), {"images", "limits"});
+  }
   config.machine_id = "machine-" + std::to_string(number);
   config.heartbeat_ms = 5000;
   return config;

@@ -146,7 +146,8 @@ class ContainerPlanner {
     if (!mounts) return mounts.error();
     setup->mounts = std::move(*mounts);
     if (Status checked = check_env(facts_, container, path_); !checked.is_success()) return checked;
-    if (Status planned = plan_handlers(container, plain_variables(container), path_, plan); !planned.is_success()) {
+    if (Status planned = plan_handlers({container, plain_variables(container), {site_.curl, plan_.tag}}, path_, plan);
+        !planned.is_success()) {
       return planned;
     }
     if (sources_ == nullptr) return plan;
@@ -224,7 +225,7 @@ Result<Workload> plan_container_workload(const Json& pod, const Tag& tag, const 
                                          const KeeperObjects* objects) {
   const PodFacts facts{pod, tag, site.node, {}, site.host_ips, machine.allocatable};
   Result<Workload> workload = ContainerPlanner(facts, volumes, site, machine, sources, objects).plan();
-  if (workload) workload->undone = missing_of(needs_of(pod), container_features());
+  if (workload) workload->undone = missing_of(needs_of(pod), features_at(site, container_features()));
   return workload;
 }
 

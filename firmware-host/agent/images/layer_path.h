@@ -9,6 +9,9 @@
 
 namespace berth {
 
+// Of a directory that shows nothing of the layers below it, with the value "y".
+inline constexpr const char* kOpaqueAttribute = "trusted.overlay.opaque";
+
 // Relative, with no empty part, "." or "..": "etc/passwd"; the directory itself is ".". Errors quote the name.
 Result<std::string> layer_path(std::string_view name);
 

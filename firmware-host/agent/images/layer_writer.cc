@@ -3,9 +3,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -20,12 +18,12 @@
 #include <utility>
 
 #include "firmware-host/agent/images/layer_path.h"
+#include "firmware-host/agent/images/layer_union.h"
 
 namespace berth {
 
 namespace {
 
-constexpr const char* kOpaqueAttribute = "trusted.overlay.opaque";
 constexpr std::string_view kCapability = "security.capability";
 constexpr std::string_view kUserAttributes = "user.";
 constexpr mode_t kImpliedMode = 0755;
@@ -41,23 +39,6 @@ struct Attribute {
   std::string value;
 };
 
-// The directory `path` in the topmost of the lower layers that says anything about it. False: none does. No link is
-// followed there, which could lead out of it.
-bool find_below(const std::vector<int>& lower, const std::string& path, struct stat& found) {
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  for (const int layer : lower) {
-    const int fd = static_cast<int>(syscall(SYS_openat2, layer, path.c_str(), &how, sizeof how));
-    if (fd < 0 && errno == ENOENT) continue;
-    if (fd < 0) return false;  // something else is there, and hides what is below it
-    const bool is_directory = fstat(fd, &found) == 0 && S_ISDIR(found.st_mode);
-    close(fd);
-    return is_directory;
-  }
-  return false;
-}
-
 Status copy_owner_mode_times(const std::string& path, const struct stat& from) {
   const std::array<timespec, 2> times{from.st_atim, from.st_mtim};
   if (lchown(path.c_str(), from.st_uid, from.st_gid) == 0 && chmod(path.c_str(), from.st_mode & 07777) == 0 &&
@@ -70,7 +51,7 @@ Status copy_owner_mode_times(const std::string& path, const struct stat& from) {
 }  // namespace
 
 struct LayerWriter::Impl {
-  Impl(std::int64_t most, std::vector<int> layers) : most_entries(most), lower(std::move(layers)) {
+  Impl(std::int64_t most, std::vector<int> layers) : most_entries(most), image(std::move(layers)) {
     disk = archive_write_disk_new();
     if (!disk) return;
     // Owners by number, as the entry says: the names are of another system. ACLs come as extended attributes, and only
@@ -94,7 +75,7 @@ struct LayerWriter::Impl {
   void skip(const std::string& path, const std::string& why);
 
   std::int64_t most_entries;
-  std::vector<int> lower;
+  LayerUnion image;
   archive* disk;
   std::vector<std::pair<std::string, struct stat>> implied;  // to get their times at the end
   UnpackedLayer result;
@@ -135,7 +116,9 @@ Status LayerWriter::write_all(archive* tar) {
 Status LayerWriter::Impl::write(archive* tar, archive_entry* entry) {
   const char* name = archive_entry_pathname(entry);
   if (!name) return Status::error("the name of an entry is not valid UTF-8");
-  const Result<std::string> path = layer_path(name);
+  const Result<std::string> named = layer_path(name);
+  if (!named) return named.error();
+  const Result<std::string> path = image.resolve_parents(*named);
   if (!path) return path.error();
   const Result<EntryMeaning> meaning = meaning_of(*path);
   if (!meaning) return meaning.error();
@@ -155,7 +138,9 @@ Status LayerWriter::Impl::write_entry(archive* tar, archive_entry* entry, const 
   if (target) {
     const Result<std::string> linked = layer_path(target);
     if (!linked) return Status::error("entry \"" + path + "\" is a hard link, but " + linked.error().message());
-    archive_entry_copy_hardlink(entry, linked->c_str());
+    const Result<std::string> resolved = image.resolve_parents(*linked);
+    if (!resolved) return resolved.error();
+    archive_entry_copy_hardlink(entry, resolved->c_str());
     archive_entry_unset_size(entry);
   } else if (type == AE_IFCHR || type == AE_IFBLK || type == AE_IFSOCK) {
     // A container gets its devices by the runtime (OCI runtime-spec, Linux Container Configuration, "Devices") and may
@@ -257,7 +242,7 @@ Status LayerWriter::Impl::make_parents(const std::string& path) {
     if (replaces && unlink(parent.c_str()) != 0) return failed(path, parent);
     if (!exists || replaces) {
       if (Status status = make_directory(parent, replaces); !status.is_success()) return status;
-    } else if (stat(parent.c_str(), &existing) != 0 || !S_ISDIR(existing.st_mode)) {
+    } else if (!S_ISDIR(existing.st_mode)) {
       return Status::error("entry \"" + path + "\": \"" + parent + "\" is no directory in this layer");
     }
   }
@@ -269,7 +254,7 @@ Status LayerWriter::Impl::make_directory(const std::string& path, bool replaces)
   if (mkdir(path.c_str(), kImpliedMode) != 0) return failed(path, "directory");
   if (replaces) return make_opaque(path);
   struct stat below{};
-  if (find_below(lower, path, below)) implied.emplace_back(path, below);
+  if (image.find_below(path, below)) implied.emplace_back(path, below);
   return Status::ok();
 }
 

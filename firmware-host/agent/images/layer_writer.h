@@ -3,7 +3,7 @@
 // character device 0/0, and what replaces a directory has trusted.overlay.opaque. Needs root.
 //
 // The working directory must be the root of the process (chroot(2)): then no name, symbolic link or hard link leads
-// out of it, and links that lead to other places of the image are followed, as containerd does.
+// out of it, and links that lead to other places of the image are followed (layer_union.h).
 #pragma once
 
 #include <cstdint>

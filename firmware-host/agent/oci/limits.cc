@@ -4,7 +4,9 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "core/api/pod.h"
 #include "core/api/quantity.h"
 #include "core/json/members.h"
 
@@ -64,38 +66,33 @@ std::int64_t cpu_quota_us(std::int64_t milli_cpu, std::int64_t period_us) {
 
 namespace {
 
-// What one part of a manifest says of both resources, for the class of the pod.
-struct QosOfPart {
-  bool has_some = false;
-  bool has_all = false;
-};
-
-QosOfPart qos_of(const ContainerLimits& limits) {
-  const Amounts& asked = limits.requests;
-  const Amounts& most = limits.limits;
-  return {is_positive(asked.milli_cpu) || is_positive(asked.memory_bytes) || is_positive(most.milli_cpu) ||
-              is_positive(most.memory_bytes),
-          is_positive(most.milli_cpu) && is_positive(most.memory_bytes) && asked.milli_cpu == most.milli_cpu &&
-              asked.memory_bytes == most.memory_bytes};
+ResourceList list_of_amounts(const Amounts& amounts) {
+  ResourceList list;
+  if (amounts.milli_cpu) list["cpu"] = Quantity::from_milli(*amounts.milli_cpu);
+  if (amounts.memory_bytes) list["memory"] = Quantity(*amounts.memory_bytes);
+  return list;
 }
 
 }  // namespace
 
-// What the pod says counts alone.
+// A container whose amounts cannot be read asks for something.
 QosClass qos_class_of(const Json& pod_spec) {
-  const auto own = limits_of(member(pod_spec, "resources"), "");
-  if (own && qos_of(*own).has_some) return qos_of(*own).has_all ? QosClass::guaranteed : QosClass::burstable;
-  bool is_guaranteed = true, is_best_effort = true;
+  PodSpec spec;
+  if (const auto own = limits_of(member(pod_spec, "resources"), "")) {
+    spec.requests = list_of_amounts(own->requests);
+    spec.limits = list_of_amounts(own->limits);
+  }
   for (const char* key : {"initContainers", "containers"}) {
     for (const Json& container : list_of(pod_spec, key)) {
       const auto limits = limits_of(member(container, "resources"), "");
       if (!limits) return QosClass::burstable;
-      is_best_effort = is_best_effort && !qos_of(*limits).has_some;
-      is_guaranteed = is_guaranteed && qos_of(*limits).has_all;
+      Container read;
+      read.requests = list_of_amounts(limits->requests);
+      read.limits = list_of_amounts(limits->limits);
+      spec.containers.edit().push_back(std::move(read));  // all containers count alike
     }
   }
-  if (is_best_effort) return QosClass::best_effort;
-  return is_guaranteed ? QosClass::guaranteed : QosClass::burstable;
+  return qos_class_of(spec);
 }
 
 // GetContainerOOMScoreAdjust

@@ -30,7 +30,7 @@ std::int64_t cpu_shares(std::int64_t milli_cpu);
 // Microseconds per period; the least that the kernel takes is 1,000.
 std::int64_t cpu_quota_us(std::int64_t milli_cpu, std::int64_t period_us);
 
-// As the gateway tells it (core/api/qos_class.h).
+// Of spec as a manifest has it, by the rule of core/api/qos_class.h.
 QosClass qos_class_of(const Json& pod_spec);
 
 // Which processes the kernel ends first when memory runs out. `capacity`: the node's memory in bytes.

@@ -114,7 +114,8 @@ class ProcessPlanner {
     plan.directory = expand_variables(container.string_at("workingDir"), known);
     if (plan.directory.empty()) plan.directory = site_.pod_directory + "/scratch";
     if (Status found = find_command(container, known, *setup, plan); !found.is_success()) return found;
-    if (Status planned = plan_handlers(container, known, path_, plan); !planned.is_success()) return planned;
+    if (Status planned = plan_handlers({container, known, {site_.curl, plan_.tag}}, path_, plan); !planned.is_success())
+      return planned;
     plan.stop_signal = signal_number(member(container, "lifecycle").string_at("stopSignal")).value_or(SIGTERM);
     plan.process = std::move(setup);
     return plan;
@@ -245,7 +246,7 @@ Result<Workload> plan_sandboxed_workload(const Json& pod, const Tag& tag, const 
                                          const KeeperObjects* objects) {
   const PodFacts facts{pod, tag, site.node, site.host_ips, site.host_ips, machine.allocatable};
   Result<Workload> workload = ProcessPlanner(facts, volumes, site, machine, objects).plan();
-  if (workload) workload->undone = missing_of(needs_of(pod), sandboxed_process_features());
+  if (workload) workload->undone = missing_of(needs_of(pod), features_at(site, sandboxed_process_features()));
   return workload;
 }
 

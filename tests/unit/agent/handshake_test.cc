@@ -1,48 +1,8 @@
 // The handshake as the agent carries it out: what is durable before each answer, and the calls of the runtime.
-#include <gtest/gtest.h>
-
-#include "tests/unit/agent/fakes.h"
+#include "tests/unit/agent/handshake_fixture.h"
 
 namespace berth {
 namespace {
-
-class AgentHandshake : public AgentTest {
- protected:
-  void SetUp() override {
-    boot();
-    transport.sent.clear();
-  }
-
-  // What it answers to, as it says with a listing.
-  std::string listed_name() {
-    Request list(RequestType::list);
-    list.gateway = "gw";
-    list.gateway_id = {2, "store"};
-    list.list_id = 7;
-    deliver(list);
-    const std::vector<Answer> answers = take_answers();
-    return answers.empty() ? "" : answers.front().answers_to;
-  }
-  // What it has answered since, up to the member `at`.
-  Texts take_texts_via(const std::string& name) {
-    Texts texts;
-    for (const Message& message : std::exchange(transport.sent, {})) {
-      if (message.topic != kAnswers) continue;
-      texts.push_back(message.payload.substr(0, message.payload.find(R"(,"at")")));
-      if (const std::size_t at = texts.back().find(name); at != std::string::npos) {
-        texts.back().replace(at, name.size(), "NAME");
-      }
-    }
-    return texts;
-  }
-  bool deliver_to_failing_store(RequestType type) {
-    Message message;
-    message.topic = kRequests;
-    message.payload = encode(request_of(type));
-    agent->on_message(message);
-    return agent->finish_turn().is_success();
-  }
-};
 
 TEST_F(AgentHandshake, APreBindIsPreparedAndThenAnswered) {
   deliver(RequestType::pre_bind);
@@ -360,66 +320,6 @@ TEST_F(AgentHandshake, RequestsOfOneTurnHaveNoObsoleteEffects) {
   EXPECT_EQ(take_calls(), Texts{"stop u1/1.8 7000"});
 }
 
-TEST_F(AgentHandshake, AFailedPreparationIsRejectedForGood) {
-  deliver(RequestType::pre_bind);
-  take_calls();
-  prepared(kTag, Status::error("/srv/data: no space"));
-  const std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].type, AnswerType::rejected);
-  EXPECT_EQ(answers[0].reason, "cannot prepare: /srv/data: no space");
-  EXPECT_EQ(take_calls(), Texts{"undo u1/1.5"});
-  EXPECT_EQ(durable_slot(), "none");
-  deliver(RequestType::pre_bind);
-  EXPECT_EQ(take_answer_texts(), Texts{"Stale u1/1.5"});
-}
-
-TEST_F(AgentHandshake, ARefusalThatLastsHasTheIdOfTheStateAndTheStateAnotherOneOnceItDoesNot) {
-  const auto refusals = [this] {
-    return Json::parse(last_payload("nodes/n1/state").substr(9)).value().string_at("refusals");
-  };
-  restart();
-  const std::string id = refusals();
-  const std::string pod = manifest("u1");
-  runtime.refuses[pod] = Status::error("/srv/data: no directory");
-  deliver(RequestType::pre_bind);
-  prepared(kTag, runtime.refuses[pod]);
-  const std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].refusals, id);
-  const std::uint64_t commits = store.commits();
-  pass(RefusedPods::kLookEveryMs);
-  EXPECT_EQ(last_payload("nodes/n1/state"), "none");
-  runtime.refuses.clear();
-  runtime.refuses[pod] = Status::ok();
-  pass(RefusedPods::kLookEveryMs);
-  EXPECT_NE(refusals(), id);
-  EXPECT_NE(refusals(), "");
-  EXPECT_EQ(store.commits(), commits) << "looking and telling writes nothing";
-}
-
-TEST_F(AgentHandshake, ARefusalForWhatMayEndHereDoesNotLast) {
-  run_pod("u1", 5);
-  Request second = request_of(RequestType::pre_bind, "u2", 6);
-  second.pod = manifest("u2", "128Mi");
-  take_answers();
-  deliver(second);
-  const std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  ASSERT_EQ(answers[0].type, AnswerType::rejected);
-  EXPECT_EQ(answers[0].refusals, "");
-}
-
-TEST_F(AgentHandshake, ARefusalOfAVolumeThatTheDeviceDoesNotOfferLasts) {
-  Request request = request_of(RequestType::pre_bind);
-  request.volumes = {{"default/d", "pv", "/srv/elsewhere"}};
-  deliver(request);
-  const std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  ASSERT_EQ(answers[0].type, AnswerType::rejected);
-  EXPECT_NE(answers[0].refusals, "");
-}
-
 TEST_F(AgentHandshake, AWorkloadThatCannotStartIsAFinishedFailure) {
   deliver(RequestType::pre_bind);
   prepared(kTag);
@@ -533,68 +433,6 @@ TEST_F(AgentHandshake, MalformedOrForeignRequestsAreDropped) {
   EXPECT_EQ(store.commits(), commits);
 }
 
-TEST_F(AgentHandshake, ARejectionNamesWhatIsInsufficient) {
-  run_pod("u1", 5);
-  Request second = request_of(RequestType::pre_bind, "u2", 6);
-  second.pod = manifest("u2", "100Mi");
-  take_answer_texts();
-  deliver(second);
-  std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].type, AnswerType::rejected);
-  EXPECT_EQ(answers[0].reason, "insufficient memory: 100Mi asked, 64Mi free");
-  EXPECT_NE(durable(Table::high, "u2"), "");
-}
-
-TEST_F(AgentHandshake, AFinishedPodsResourcesAreFree) {
-  run_pod("u1", 5);
-  observe(kTag, R"({"phase":"Succeeded"})", true);
-  Request second = request_of(RequestType::pre_bind, "u2", 6);
-  second.pod = manifest("u2", "128Mi");
-  take_answer_texts();
-  deliver(RequestType::release);  // stopping, but it had finished: S8
-  deliver(second);
-  EXPECT_EQ(take_answer_texts(), Texts{});
-  EXPECT_EQ(durable_slot("u2"), "preparing");
-}
-
-TEST_F(AgentHandshake, AStoppingPodsResourcesAreNotFree) {
-  run_pod("u1", 5);
-  deliver(RequestType::release);
-  Request second = request_of(RequestType::pre_bind, "u2", 6);
-  second.pod = manifest("u2", "128Mi");
-  take_answer_texts();
-  deliver(second);
-  EXPECT_EQ(take_answer_texts(), Texts{"Rejected u2/1.6"});
-}
-
-TEST_F(AgentHandshake, AHostPortIsGivenToOnePodOnly) {
-  Request first = request_of(RequestType::pre_bind, "u1", 5);
-  first.pod = manifest("u1", "1", R"("ports":[{"containerPort":80}],)");
-  first.pod.insert(first.pod.find("\"terminationGrace"), R"("hostNetwork":true,)");
-  deliver(first);
-  Request second = request_of(RequestType::pre_bind, "u2", 6);
-  second.pod = manifest("u2", "1");
-  second.pod.insert(second.pod.find("\"terminationGrace"),
-                    R"("initContainers":[{"name":"s","image":"i","restartPolicy":"Always",
-                        "ports":[{"containerPort":8080,"hostPort":80}]}],)");
-  deliver(second);
-  const std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].type, AnswerType::rejected);
-  EXPECT_EQ(answers[0].reason, "host port TCP/80 is taken");
-}
-
-TEST_F(AgentHandshake, AnInvalidPodIsRejectedWithTheField) {
-  Request request = request_of(RequestType::pre_bind);
-  request.pod = R"({"metadata":{"name":"web","namespace":"default"},"spec":{"containers":3}})";
-  deliver(request);
-  const std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].type, AnswerType::rejected);
-  EXPECT_NE(answers[0].reason.find("spec.containers"), std::string::npos) << answers[0].reason;
-}
-
 TEST_F(AgentHandshake, AnAnswerHasTheUidWhenTwoPodsHaveTheSameEpoch) {
   const auto has_uid = [this](const std::string& uid) {
     const std::string answer = last_payload("gateways/gw/answers/n1");
@@ -606,20 +444,6 @@ TEST_F(AgentHandshake, AnAnswerHasTheUidWhenTwoPodsHaveTheSameEpoch) {
   deliver(RequestType::pre_bind, "u2", 5);
   prepared({"u2", {1, 5}});
   EXPECT_TRUE(has_uid("u2"));
-}
-
-TEST_F(AgentHandshake, SlotsAreBounded) {
-  for (std::size_t pod = 0; pod < Agent::kMaxSlots; ++pod) {
-    Request request = request_of(RequestType::pre_bind, "u" + std::to_string(pod), 10 + pod);
-    request.pod = manifest(request.uid, "1");
-    deliver(request);
-  }
-  ASSERT_EQ(agent->state().slots.size(), Agent::kMaxSlots);
-  take_answer_texts();
-  deliver(RequestType::pre_bind, "one-more", 9999);
-  const std::vector<Answer> answers = take_answers();
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].reason, "too many pods: this agent holds at most 512");
 }
 
 }  // namespace

@@ -27,6 +27,12 @@ std::string container(const std::string& more) {
   return R"("containers":[{"name":"c","command":["true"],)" + more + "}]";
 }
 
+std::string image_of(int container) {
+  return "spec.containers[" + std::to_string(container) +
+         "].image (feature images: install crun or runc and skopeo there, or remove image to run the command as a "
+         "process of the device)";
+}
+
 std::string texts_of(const std::vector<Need>& needs) {
   std::string text;
   for (const Need& need : needs) text += (text.empty() ? "" : ", ") + to_text(need);
@@ -47,77 +53,81 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, FeatureTable,
     ::testing::Values(
         FeatureCase{"Plain", "", ""},
-        FeatureCase{"Deadline", R"("activeDeadlineSeconds":5)", "spec.activeDeadlineSeconds (feature activeDeadline)"},
+        FeatureCase{"Deadline", R"("activeDeadlineSeconds":5)",
+                    "spec.activeDeadlineSeconds (feature processes/activeDeadline)"},
         FeatureCase{"EmptySecurityContext", R"("securityContext":{},"hostAliases":[])", ""},
         FeatureCase{"RuntimeClass", R"("runtimeClassName":"crun")",
                     "spec.runtimeClassName (feature runtimeClass/crun)"},
-        FeatureCase{"HostAliases", R"("hostAliases":[{"ip":"10.0.0.1"}])", "spec.hostAliases (feature hostAliases)"},
+        FeatureCase{"HostAliases", R"("hostAliases":[{"ip":"10.0.0.1"}])",
+                    "spec.hostAliases (feature processes/hostAliases)"},
         FeatureCase{"Volumes",
                     R"("volumes":[{"name":"a","emptyDir":{}},{"name":"b","emptyDir":{}},{"name":"s","secret":{}}])",
-                    "spec.volumes[0].emptyDir (feature volumes/emptyDir), spec.volumes[2].secret (feature "
-                    "volumes/secret)"},
-        FeatureCase{"UserNamespaces", R"("hostUsers":false)", "spec.hostUsers (feature userNamespaces)"},
+                    "spec.volumes[0].emptyDir (feature processes/volumes/emptyDir), spec.volumes[2].secret (feature "
+                    "processes/volumes/secret)"},
+        FeatureCase{"UserNamespaces", R"("hostUsers":false)", "spec.hostUsers (feature processes/userNamespaces)"},
         FeatureCase{"TheHostsUsers", R"("hostUsers":true)", ""},
         FeatureCase{"DnsPolicyNone", R"("dnsPolicy":"None","dnsConfig":{"nameservers":["10.0.0.1"]})",
-                    "spec.dnsPolicy (feature dnsConfig)"},
+                    "spec.dnsPolicy (feature processes/dnsConfig)"},
         FeatureCase{"DnsConfig", R"("dnsPolicy":"Default","dnsConfig":{"nameservers":["10.0.0.1"]})",
-                    "spec.dnsConfig (feature dnsConfig)"},
-        FeatureCase{"EmptyDirInMemory", R"("volumes":[{"name":"a","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}])",
-                    "spec.volumes[0].emptyDir (feature volumes/emptyDir), spec.volumes[0].emptyDir.medium (feature "
-                    "emptyDirMedium), spec.volumes[0].emptyDir.sizeLimit (feature emptyDirSizeLimit)"},
+                    "spec.dnsConfig (feature processes/dnsConfig)"},
+        FeatureCase{
+            "EmptyDirInMemory", R"("volumes":[{"name":"a","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}])",
+            "spec.volumes[0].emptyDir (feature processes/volumes/emptyDir), spec.volumes[0].emptyDir.medium (feature "
+            "processes/emptyDirMedium), spec.volumes[0].emptyDir.sizeLimit (feature processes/emptyDirSizeLimit)"},
         FeatureCase{"EmptyDirOnTheDisk", R"("volumes":[{"name":"a","emptyDir":{"medium":"","sizeLimit":null}}])",
-                    "spec.volumes[0].emptyDir (feature volumes/emptyDir)"},
+                    "spec.volumes[0].emptyDir (feature processes/volumes/emptyDir)"},
         FeatureCase{"Sidecar", R"("initContainers":[{"name":"i","command":["x"],"restartPolicy":"Always"}])", ""},
         FeatureCase{"InitContainersRestartPolicy",
                     R"("initContainers":[{"name":"i","command":["x"],"restartPolicy":"Never"}])",
-                    "spec.initContainers[0].restartPolicy (feature containerRestartPolicies)"},
+                    "spec.initContainers[0].restartPolicy (feature processes/containerRestartPolicies)"},
         FeatureCase{"ContainersRestartPolicy", container(R"("restartPolicy":"Always")"),
-                    "spec.containers[0].restartPolicy (feature containerRestartPolicies)"},
+                    "spec.containers[0].restartPolicy (feature processes/containerRestartPolicies)"},
         FeatureCase{"RestartPolicyRules", container(R"("restartPolicyRules":[{"action":"Restart"}])"),
-                    "spec.containers[0].restartPolicyRules (feature containerRestartPolicies)"},
+                    "spec.containers[0].restartPolicyRules (feature processes/containerRestartPolicies)"},
         FeatureCase{"AClaimThatForcesItsMountsToBeReadOnly",
                     R"("volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d","readOnly":true}}])",
-                    "spec.volumes[0].persistentVolumeClaim (feature volumes/persistentVolumeClaim), "
-                    "spec.volumes[0].persistentVolumeClaim.readOnly (feature readOnlyMounts)"},
+                    "spec.volumes[0].persistentVolumeClaim (feature processes/volumes/persistentVolumeClaim), "
+                    "spec.volumes[0].persistentVolumeClaim.readOnly (feature processes/readOnlyMounts)"},
         FeatureCase{"AClaimThatDoesNot",
                     R"("volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d","readOnly":false}}])",
-                    "spec.volumes[0].persistentVolumeClaim (feature volumes/persistentVolumeClaim)"},
+                    "spec.volumes[0].persistentVolumeClaim (feature processes/volumes/persistentVolumeClaim)"},
         FeatureCase{"Probe", container(R"("readinessProbe":{"periodSeconds":1})"),
-                    "spec.containers[0].readinessProbe (feature probes)"},
+                    "spec.containers[0].readinessProbe (feature processes/probes)"},
         FeatureCase{"ProbesByAllThatNeedsNoNameOfItsOwn",
                     container(R"("startupProbe":{"exec":{"command":["x"]}},"readinessProbe":{"tcpSocket":{"port":1,
                         "host":"fe80::1"}},"livenessProbe":{"httpGet":{"port":1,"host":"10.0.0.1","scheme":"HTTP"}})"),
-                    "spec.containers[0].livenessProbe (feature probes)"},
+                    "spec.containers[0].livenessProbe (feature processes/probes)"},
         FeatureCase{"GrpcProbe", container(R"("livenessProbe":{"grpc":{"port":1}})"),
-                    "spec.containers[0].livenessProbe (feature probes), spec.containers[0].livenessProbe.grpc (feature "
-                    "grpcProbes)"},
+                    "spec.containers[0].livenessProbe (feature processes/probes), "
+                    "spec.containers[0].livenessProbe.grpc (feature "
+                    "processes/grpcProbes)"},
+        FeatureCase{"HttpsProbe", container(R"("livenessProbe":{"httpGet":{"port":1,"scheme":"HTTPS"}})"),
+                    "spec.containers[0].livenessProbe (feature processes/probes), "
+                    "spec.containers[0].livenessProbe.httpGet.scheme "
+                    "(feature processes/httpsHandlers)"},
+        FeatureCase{"ProbeOfAHostName", container(R"("livenessProbe":{"tcpSocket":{"port":1,"host":"db.example"}})"),
+                    "spec.containers[0].livenessProbe (feature processes/probes), "
+                    "spec.containers[0].livenessProbe.tcpSocket.host "
+                    "(feature processes/handlerHostNames)"},
         FeatureCase{
-            "HttpsProbe", container(R"("livenessProbe":{"httpGet":{"port":1,"scheme":"HTTPS"}})"),
-            "spec.containers[0].livenessProbe (feature probes), spec.containers[0].livenessProbe.httpGet.scheme "
-            "(feature httpsHandlers)"},
-        FeatureCase{
-            "ProbeOfAHostName", container(R"("livenessProbe":{"tcpSocket":{"port":1,"host":"db.example"}})"),
-            "spec.containers[0].livenessProbe (feature probes), spec.containers[0].livenessProbe.tcpSocket.host "
-            "(feature handlerHostNames)"},
-        FeatureCase{"Hooks",
-                    container(R"("lifecycle":{"stopSignal":"SIGUSR1","preStop":{"httpGet":{"port":1,"scheme":"HTTPS",
+            "Hooks", container(R"("lifecycle":{"stopSignal":"SIGUSR1","preStop":{"httpGet":{"port":1,"scheme":"HTTPS",
                         "host":"example.org"}}})"),
-                    "spec.containers[0].lifecycle.preStop.httpGet.scheme (feature httpsHandlers), "
-                    "spec.containers[0].lifecycle.preStop.httpGet.host (feature handlerHostNames), "
-                    "spec.containers[0].lifecycle.stopSignal (feature stopSignals), spec.containers[0].lifecycle "
-                    "(feature lifecycle)"},
+            "spec.containers[0].lifecycle.preStop.httpGet.scheme (feature processes/httpsHandlers), "
+            "spec.containers[0].lifecycle.preStop.httpGet.host (feature processes/handlerHostNames), "
+            "spec.containers[0].lifecycle.stopSignal (feature processes/stopSignals), spec.containers[0].lifecycle "
+            "(feature processes/lifecycle)"},
         FeatureCase{
             "SecondContainer",
             R"("containers":[{"name":"a","command":["x"]},{"name":"b","command":["x"],"lifecycle":{"preStop":{}}}])",
-            "spec.containers[1].lifecycle (feature lifecycle)"},
+            "spec.containers[1].lifecycle (feature processes/lifecycle)"},
         FeatureCase{"InitContainer",
                     R"("initContainers":[{"name":"i","command":["x"],"securityContext":{"runAsUser":1}}])",
-                    "spec.initContainers[0].securityContext (feature securityContext)"},
+                    "spec.initContainers[0].securityContext (feature processes/securityContext)"},
         FeatureCase{"ConfinementOfProcesses",
                     R"("securityContext":{"sysctls":[{"name":"a","value":"1"}]},)" +
                         container(R"("securityContext":{"seccompProfile":{"type":"RuntimeDefault"},
                             "procMount":"Unmasked","allowPrivilegeEscalation":true})"),
-                    "spec.securityContext (feature securityContext), "
+                    "spec.securityContext (feature processes/securityContext), "
                     "spec.securityContext.sysctls (feature processes/sysctls), "
                     "spec.containers[0].securityContext.seccompProfile (feature processes/seccompProfile), "
                     "spec.containers[0].securityContext.procMount (feature processes/procMount), "
@@ -126,50 +136,51 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"ConfinementThatAsksForNothing",
                     R"("securityContext":{"seccompProfile":{"type":"Unconfined"},"sysctls":[]},)" +
                         container(R"("securityContext":{"allowPrivilegeEscalation":false,"procMount":"Default"})"),
-                    "spec.securityContext (feature securityContext)"},
-        FeatureCase{"ConfinementOfAnImageWithACommand",
+                    "spec.securityContext (feature processes/securityContext)"},
+        FeatureCase{"ConfinementOfAnImage",
                     container(R"("image":"app:1","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})"),
-                    "spec.containers[0].securityContext (feature securityContext), "
-                    "spec.containers[0].securityContext.seccompProfile (feature images)"},
+                    "spec.containers[0].securityContext (feature securityContext), " + image_of(0)},
         FeatureCase{"ConfinementOfAnImageAsProcesses",
                     R"("runtimeClassName":"process",)" +
                         container(R"("image":"app:1","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})"),
                     "spec.runtimeClassName (feature runtimeClass/process), "
-                    "spec.containers[0].securityContext (feature securityContext), "
-                    "spec.containers[0].securityContext.seccompProfile (feature processes/seccompProfile)"},
+                    "spec.containers[0].securityContext (feature processes/securityContext), "
+                    "spec.containers[0].securityContext.seccompProfile (feature processes/seccompProfile), "
+                    "spec.containers[0].image (feature processes/image: remove image, or runtimeClassName: process to "
+                    "run it in a container)"},
         FeatureCase{"ConfinementOfAContainerWithoutAnImage",
                     R"("runtimeClassName":"container","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})",
-                    "spec.securityContext (feature securityContext), spec.securityContext.seccompProfile (feature "
-                    "images), spec.runtimeClassName (feature runtimeClass/container)"},
+                    "spec.securityContext (feature securityContext), spec.runtimeClassName (feature "
+                    "runtimeClass/container)"},
         FeatureCase{"Limits", container(R"("resources":{"limits":{"cpu":"1"}})"),
-                    "spec.containers[0].resources.limits (feature limits)"},
+                    "spec.containers[0].resources.limits (feature processes/limits)"},
         FeatureCase{"LimitsOfAnExtendedResource", container(R"("resources":{"limits":{"example.com/gpu":"1"}})"), ""},
         FeatureCase{"PodLimits", R"("resources":{"limits":{"memory":"1Gi"}})",
-                    "spec.resources.limits (feature limits)"},
+                    "spec.resources.limits (feature processes/limits)"},
         FeatureCase{"Mounts", container(R"("volumeMounts":[{"name":"v","readOnly":true,"subPathExpr":"$A"}])"),
-                    "spec.containers[0].volumeMounts[0].readOnly (feature readOnlyMounts), "
-                    "spec.containers[0].volumeMounts[0].subPathExpr (feature subPathExprs)"},
+                    "spec.containers[0].volumeMounts[0].readOnly (feature processes/readOnlyMounts), "
+                    "spec.containers[0].volumeMounts[0].subPathExpr (feature processes/subPathExprs)"},
         FeatureCase{"Secrets", container(R"("env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}])"),
-                    "spec.containers[0].env[0].valueFrom.secretKeyRef (feature secrets)"},
+                    "spec.containers[0].env[0].valueFrom.secretKeyRef (feature processes/secrets)"},
         FeatureCase{"ConfigMaps", container(R"("envFrom":[{"configMapRef":{"name":"m"}}])"),
-                    "spec.containers[0].envFrom[0].configMapRef (feature configMaps)"},
+                    "spec.containers[0].envFrom[0].configMapRef (feature processes/configMaps)"},
         FeatureCase{"EmptyReferenceToASecret", container(R"("env":[{"name":"A","valueFrom":{"secretKeyRef":{}}}])"),
-                    "spec.containers[0].env[0].valueFrom.secretKeyRef (feature secrets)"},
+                    "spec.containers[0].env[0].valueFrom.secretKeyRef (feature processes/secrets)"},
         FeatureCase{"AllOfAConfigMapWithoutAName", container(R"("envFrom":[{"configMapRef":{}}])"),
-                    "spec.containers[0].envFrom[0].configMapRef (feature configMaps)"},
+                    "spec.containers[0].envFrom[0].configMapRef (feature processes/configMaps)"},
         FeatureCase{"PlainField",
                     container(R"("env":[{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['a']"}}}])"),
                     ""},
         FeatureCase{"PodIp", container(R"("env":[{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}}])"),
-                    "spec.containers[0].env[0].valueFrom.fieldRef (feature fieldRefs/status.podIP)"},
-        FeatureCase{"Image", R"("containers":[{"name":"c","image":"registry.lan:5000/app:1.4"}])",
-                    "spec.containers[0].image without command (feature images)"},
-        FeatureCase{"Digest", R"("containers":[{"name":"c","image":"app@sha256:0123"}])",
-                    "spec.containers[0].image without command (feature images)"},
+                    "spec.containers[0].env[0].valueFrom.fieldRef (feature processes/fieldRefs/status.podIP)"},
+        FeatureCase{"Image", R"("containers":[{"name":"c","image":"registry.lan:5000/app:1.4"}])", image_of(0)},
+        FeatureCase{"ImageWithACommand", container(R"("image":"app")"), image_of(0)},
+        FeatureCase{"ImageOfTheSecondContainer",
+                    R"("containers":[{"name":"a","command":["x"]},{"name":"b","image":"app","command":["x"]}])",
+                    image_of(1)},
         FeatureCase{"NoImage", R"("containers":[{"name":"c"}])",
-                    "spec.containers[0].image without command (feature images)"},
+                    "spec.containers[0] without image and command (feature processes/image)"},
         FeatureCase{"Program", R"("containers":[{"name":"c","image":"/usr/bin/app"}])", ""},
-        FeatureCase{"RegistryWithoutTag", R"("containers":[{"name":"c","image":"registry.lan:5000/app"}])", ""},
         FeatureCase{"WrongTypes", R"("runtimeClassName":7)", ""}),
     [](const auto& each) { return each.param.name; });
 
@@ -178,6 +189,22 @@ TEST(Features, MissesWhatTheNodeDoesNotName) {
   EXPECT_EQ(missing_of(needs, {"limits"}), (std::vector<Need>{{"probes", "a"}}));
   EXPECT_EQ(missing_of(needs, {"limits", "other", "probes"}), std::vector<Need>{});
   EXPECT_EQ(missing_of(needs, {}), needs);
+}
+
+TEST(Features, OfContainersAreNotThoseOfProcesses) {
+  const Json limited = pod_of(container(R"("resources":{"limits":{"cpu":"1"}})"));
+  const Json contained = pod_of(container(R"("image":"app","resources":{"limits":{"cpu":"1"}})"));
+  const auto missing = [](const Json& pod, const std::vector<std::string>& features) {
+    return texts_of(missing_of(needs_of(pod), features));
+  };
+  const std::vector<std::string> containers_alone{"images", "limits", "probes", "processes/probes"};
+  EXPECT_EQ(missing(limited, containers_alone), "spec.containers[0].resources.limits (feature processes/limits)");
+  EXPECT_EQ(missing(contained, containers_alone), "");
+  EXPECT_EQ(missing(limited, {"limits", "processes/limits"}), "");
+  EXPECT_EQ(missing(limited, {"limits"}), "") << "of a device that does not tell them apart";
+  EXPECT_EQ(missing(pod_of(R"("runtimeClassName":"process")"), {"processes/probes", "runtimeClass/process"}), "");
+  const Json both = pod_of(R"("runtimeClassName":"process",)" + container(R"("image":"app")"));
+  EXPECT_NE(missing(both, {"images", "limits", "runtimeClass/process"}), "") << "no image as processes";
 }
 
 TEST(Features, OfANodeAreSortedOnceEachAndBounded) {

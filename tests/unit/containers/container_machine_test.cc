@@ -6,8 +6,11 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <string>
 
+#include "core/api/features.h"
+#include "firmware-host/agent/processes/process_machine.h"
 #include "tests/unit/transports/mosquitto_child.h"
 
 namespace berth {
@@ -39,6 +42,15 @@ TEST_F(ContainerMachineTest, AnOldSkopeoIsNamedWithWhatToDo) {
   const Result<ContainerMachine> broken = found_with("echo no such library >&2; exit 1");
   ASSERT_FALSE(broken);
   EXPECT_NE(broken.error().message().find("no such library"), std::string::npos) << broken.error().message();
+}
+
+// Gateways refuse the state of a device that names more.
+TEST(DeviceFeatures, AreNoMoreThanAGatewayTakesWhateverTheDeviceHas) {
+  std::set<std::string> all{"httpsHandlers", of_processes("httpsHandlers"), "runtimes/crun-1.8.1",
+                            "runtimes/bwrap-0.8.0"};
+  all.insert(container_features().begin(), container_features().end());
+  for (const std::string& feature : sandboxed_process_features()) all.insert({feature, of_processes(feature)});
+  EXPECT_LE(all.size(), kMaxFeatures);
 }
 
 }  // namespace

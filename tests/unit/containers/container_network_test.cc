@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "tests/unit/containers/container_fixture.h"
@@ -22,6 +23,22 @@ TEST_F(ContainerNetwork, APodLooksNamesUpAsTheConfigurationSays) {
   std::ofstream(root_ + "/resolv.conf") << "nameserver 10.0.0.1\n";
   wait_finished();
   EXPECT_EQ(output(tag_), "nameserver 10.0.0.1\n");
+}
+
+// Where a server is that speaks no TLS.
+TEST_F(ContainerNetwork, AProbeOverTlsGoesToThePodInItsOwnNetwork) {
+  make_network();
+  const std::string curl = find_program("curl", std::getenv("PATH"), "/");
+  if (curl.empty()) GTEST_SKIP() << "needs curl";
+  runtime_->planner().set_curl(curl);
+  run(tag_, R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":"Never",
+      "terminationGracePeriodSeconds":0,"containers":[{"name":"main","image":"busybox:1",
+      "startupProbe":{"tcpSocket":{"port":80},"periodSeconds":1,"failureThreshold":60},
+      "livenessProbe":{"httpGet":{"port":80,"scheme":"HTTPS"},"periodSeconds":1,"timeoutSeconds":20,"failureThreshold":1},
+      "command":["busybox","httpd","-f","-p","80"]}]}})");
+  const std::string end = wait_finished().pod_status.dump();
+  EXPECT_TRUE(end.contains("Liveness probe failed: Get \\\"https://10.") && end.contains("wrong version number"))
+      << end;
 }
 
 // A machine with systemd-resolved: the file with the servers behind its stub is there in a mount namespace of the test.

@@ -268,7 +268,7 @@ TEST_F(SandboxedProcess, WhatCannotBeHonouredIsRefusedByItsField) {
                      R"("volumes":[{"name":"v","emptyDir":{}}],)"))
           .starts_with("spec.containers[0].volumeMounts[0].mountPropagation: not supported for processes"));
   EXPECT_TRUE(refusal(pod_of("true", "", R"("hostAliases":[{"ip":"10.0.0.1","hostnames":["a"]}],)"))
-                  .find("spec.hostAliases (feature hostAliases)") != std::string::npos);
+                  .find("spec.hostAliases (feature processes/hostAliases)") != std::string::npos);
   EXPECT_FALSE(fs::exists("/etc/berth/none"));
   EXPECT_NE(refusal(pod_of("true", R"("volumeMounts":[{"name":"v","mountPath":")" + root_ + R"("}],)",
                            R"("volumes":[{"name":"v","emptyDir":{}}],)"))
@@ -276,9 +276,15 @@ TEST_F(SandboxedProcess, WhatCannotBeHonouredIsRefusedByItsField) {
             std::string::npos);
 }
 
-TEST_F(SandboxedProcess, WhatWasAdmittedAsAContainerIsNotRunWithLess) {
-  ASSERT_TRUE(top().start(
-      tag_, pod_of("true", R"("image":"app:1","securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},)"), {}));
+TEST_F(SandboxedProcess, WhatWasAdmittedAsAContainerIsNotRunAsProcesses) {
+  ASSERT_TRUE(top().start(tag_, pod_of("true", R"("image":"app:1",)"), {}));
+  const Event delayed = wait_delayed();
+  EXPECT_TRUE(delayed.pod_status.string_at("message").contains("runs no containers")) << delayed.pod_status.dump();
+}
+
+TEST_F(SandboxedProcess, WhatAnEarlierAgentHasAdmittedIsNotRunWithLess) {
+  ASSERT_TRUE(
+      top().start(tag_, pod_of("true", R"("securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},)"), {}));
   const Event delayed = wait_delayed();
   EXPECT_TRUE(delayed.pod_status.string_at("message").contains(
       "spec.containers[0].securityContext.seccompProfile: not supported for processes"))

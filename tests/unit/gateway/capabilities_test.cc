@@ -55,7 +55,7 @@ TEST_F(CapabilitiesTest, APodThatNoNodeCanRunNamesTheFieldAndAsksNobody) {
   EXPECT_EQ(node_of("u1"), "");
   EXPECT_TRUE(
       why("web").starts_with("0/2 nodes are available: 2 node(s) do not support "
-                             "spec.containers[0].livenessProbe (feature probes)."))
+                             "spec.containers[0].livenessProbe (feature processes/probes)."))
       << why("web");
   EXPECT_FALSE(request("edge-a").has_value());
   EXPECT_FALSE(request("edge-b").has_value());
@@ -64,7 +64,8 @@ TEST_F(CapabilitiesTest, APodThatNoNodeCanRunNamesTheFieldAndAsksNobody) {
 TEST_F(CapabilitiesTest, PlanAndExplainSayTheSame) {
   start_with({{"edge-a", kNone}});
   const std::string planned = api(R"({"op":"plan","manifest":)" + probed("web", "u1") + "}").dump();
-  EXPECT_TRUE(planned.contains("node(s) do not support spec.containers[0].livenessProbe (feature probes)")) << planned;
+  EXPECT_TRUE(planned.contains("node(s) do not support spec.containers[0].livenessProbe (feature processes/probes)"))
+      << planned;
   EXPECT_TRUE(planned.contains("NodeCapabilities")) << planned;
   apply(probed("web", "u1"));
   const std::string explained = api(R"({"op":"explain","namespace":"default","name":"web"})").dump();
@@ -106,7 +107,7 @@ TEST_F(CapabilitiesTest, ProcessesThatAskForASeccompProfileAreNeverSentToADevice
   const std::string profile = R"(,"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}})";
   const auto command = [&](const std::string& name, const std::string& uid, const std::string& image) {
     std::string manifest = pod(name, uid, "64Mi", profile);
-    const std::string named = R"("image":"app")";
+    const std::string named = R"("image":"/bin/app")";
     return manifest.replace(manifest.find(named), named.size(), image + R"("command":["app"])");
   };
   apply(command("web", "u1", ""));
@@ -114,6 +115,34 @@ TEST_F(CapabilitiesTest, ProcessesThatAskForASeccompProfileAreNeverSentToADevice
   EXPECT_TRUE(why("web").contains("node(s) do not support spec.securityContext.seccompProfile")) << why("web");
   apply(command("app", "u2", R"("image":"app:1",)"));
   EXPECT_EQ(node_of("u2"), "edge-a") << why("app");
+}
+
+TEST_F(CapabilitiesTest, WhatOnlyContainersOfADeviceCanHaveIsNotAskedOfItForProcesses) {
+  start_with({{"edge-a", R"(,"features":["images","probes","processes/lifecycle"])"}});
+  apply(probed("web", "u1"));
+  EXPECT_EQ(node_of("u1"), "");
+  EXPECT_FALSE(request("edge-a").has_value());
+  device("edge-b", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", R"(,"features":["processes/probes"])");
+  slots("edge-b", {});
+  EXPECT_EQ(node_of("u1"), "edge-b") << why("web");
+}
+
+TEST_F(CapabilitiesTest, APodThatNamesAnImageIsKeptOffDevicesWithoutImagesAlsoIfItHasACommand) {
+  start_with({{"edge-a", kNone}});
+  std::string manifest = pod("web", "u1");
+  const std::string program = R"("image":"/bin/app")";
+  manifest.replace(manifest.find(program), program.size(), R"("image":"app:1","command":["app"])");
+  apply(manifest);
+  EXPECT_EQ(node_of("u1"), "");
+  EXPECT_TRUE(
+      why("web").starts_with("0/1 nodes are available: 1 node(s) do not support spec.containers[0].image (feature "
+                             "images: install crun or runc and skopeo there, or remove image to run the command as a "
+                             "process of the device)."))
+      << why("web");
+  EXPECT_FALSE(request("edge-a").has_value());
+  device("edge-b", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", R"(,"features":["images"])");
+  slots("edge-b", {});
+  EXPECT_EQ(node_of("u1"), "edge-b") << why("web");
 }
 
 TEST_F(CapabilitiesTest, ADeviceThatLearnsTheFeatureGetsThePodAtOnce) {
@@ -193,7 +222,7 @@ TEST_F(CapabilitiesTest, ADryRunAnswersAsApplyAndPlanWouldAndStoresNothing) {
   const std::string waits = dry_run(probed("web", "u1")).dump();
   EXPECT_TRUE(
       waits.contains("it would wait: 0/1 nodes are available: 1 node(s) do not support "
-                     "spec.containers[0].livenessProbe (feature probes)."))
+                     "spec.containers[0].livenessProbe (feature processes/probes)."))
       << waits;
   std::string mounts = pod("web", "u1");
   mounts.insert(mounts.find("\"image\""), R"("volumeMounts":[{"name":"data","mountPath":"/d"}],)");

@@ -148,7 +148,7 @@ class GatewayTest : public ::testing::Test {
                          const std::string& more_spec = "", const std::string& labels = "{}") {
     return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","namespace":"default","uid":")" +
            uid + R"(","labels":)" + labels +
-           R"(},"spec":{"containers":[{"name":"c","image":"app","resources":{"requests":{"memory":")" + memory +
+           R"(},"spec":{"containers":[{"name":"c","image":"/bin/app","resources":{"requests":{"memory":")" + memory +
            R"("}}}])" + more_spec + "}}";
   }
   Json apply(const std::string& object) { return api(R"({"op":"apply","object":)" + object + "}"); }

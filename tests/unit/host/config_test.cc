@@ -194,6 +194,15 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
   EXPECT_EQ(reasons(parse_gateway_config("b.yaml", "a: 1\nfleet: 5\nlog: 7\n")).size(), 3u);
 }
 
+TEST(AgentConfigFile, ReadsWhatLogsMayTake) {
+  const auto settings = parse_agent_config("a.yaml", R"(
+logs: {file_bytes: 128Ki, files: 3, bytes_per_second: 0, kept_pods: 8, kept_bytes: 1Mi, total_bytes: 4Mi}
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  EXPECT_EQ(settings->logs, (LogLimits{128 << 10, 3, 0}));
+  EXPECT_EQ(settings->device_logs, (DeviceLogLimits{8, 1 << 20, 4 << 20}));
+}
+
 TEST(AgentConfigFile, ReadsEveryKeyOverTheDefaults) {
   AgentSettings defaults;
   defaults.agent.node = "host";
@@ -294,6 +303,11 @@ TEST(AgentConfigFile, NamesFileLineColumnAndField) {
       {"volumes:\n- {name: a, path: /b, capacity: 0}\n", "a.yaml:2:23: volumes[0].capacity: must be greater than 0"},
       {"volumes:\n- {name: a, path: /b, capacity: 1}\n- {name: a, path: /c, capacity: 1}\n",
        "a.yaml:3:4: volumes[1].name: duplicate volume a"},
+      {"logs: {file_bytes: 1Ki}\n", "a.yaml:1:8: logs.file_bytes: must be 64Ki or more"},
+      {"logs: {kept_pods: -1}\n", "a.yaml:1:8: logs.kept_pods: expected an integer from 0 to 10000, got -1"},
+      {"logs: {kept_bytes: much}\n", "a.yaml:1:8: logs.kept_bytes: expected a quantity"},
+      {"logs: {file_bytes: 1Mi, total_bytes: 512Ki}\n",
+       "a.yaml:1:25: logs.total_bytes: must be 0 (no limit), or file_bytes or more, which is 1048576"},
       {"heartbeat_seconds: 0\n", "a.yaml:1:1: heartbeat_seconds: expected an integer from 1 to 3600, got 0"},
       {"node: N\n", "a.yaml:1:1: node: expected a name"},
       {"clients: []\n", "a.yaml:1:1: clients: unknown field"},

@@ -8,11 +8,11 @@ namespace {
 
 const std::vector<std::pair<std::string, std::string>> kVariables{{"A", "value"}};
 
-Result<std::map<ProbeKind, ProbePlan>> plans_of(const std::string& probe) {
+Result<std::map<ProbeKind, ProbePlan>> plans_of(const std::string& probe, const HttpsClient& https = {}) {
   const Json container =
       Json::parse(R"({"name":"c","ports":[{"name":"web","containerPort":8080}],"livenessProbe":)" + probe + "}")
           .value();
-  return plan_probes({container, kVariables}, "spec.containers[0]");
+  return plan_probes({container, kVariables, https}, "spec.containers[0]");
 }
 
 ProbePlan liveness(const std::string& probe) {
@@ -92,6 +92,15 @@ TEST(ProbePlan, OfAHookHasASleepToo) {
   EXPECT_FALSE(hook("{}").value().has_value());
   EXPECT_EQ(hook(R"({"tcpSocket":{"port":80}})").error().message(),
             "spec.containers[0].lifecycle.preStop: must have one of exec, httpGet and sleep");
+}
+
+TEST(ProbePlan, IsEncryptedWhereThereIsACurl) {
+  const auto plans = plans_of(R"({"httpGet":{"port":"web","scheme":"HTTPS"}})", {"/usr/bin/curl", "f/n/u/1.1"});
+  const HandlerPlan handler = plans->at(ProbeKind::liveness).handler;
+  EXPECT_TRUE(handler.is_encrypted);
+  EXPECT_EQ(handler.https.curl, "/usr/bin/curl");
+  EXPECT_EQ(handler.https.tag, "f/n/u/1.1");
+  EXPECT_FALSE(liveness(R"({"httpGet":{"port":1,"scheme":"HTTP"}})").handler.is_encrypted);
 }
 
 TEST(ProbePlan, LeavesOutWhatAsksForAFeatureThatIsMissing) {

@@ -61,7 +61,10 @@ TEST(Redirect, StaysOnTheHostOrIsNotFollowed) {
   EXPECT_EQ(redirect(from, "http://example.org/x").kind, Redirect::elsewhere);
   EXPECT_EQ(redirect(from, "https://example.org/x").kind, Redirect::elsewhere);
   EXPECT_EQ(redirect(from, "mailto:x@example.org").kind, Redirect::elsewhere);
-  EXPECT_EQ(redirect(from, "https://127.0.0.1/x").kind, Redirect::encrypted);
+  EXPECT_EQ(redirect(from, "https://127.0.0.1/x").target, (HttpTarget{"127.0.0.1", 443, "/x", true}));
+  EXPECT_EQ(redirect({"::1", 443, "/", true}, "/x").target, (HttpTarget{"::1", 443, "/x", true}));
+  EXPECT_EQ(redirect({"::1", 443, "/", true}, "//[::1]/x").target, (HttpTarget{"::1", 443, "/x", true}));
+  EXPECT_EQ(redirect({"::1", 443, "/", true}, "http://[::1]/x").target, (HttpTarget{"::1", 80, "/x"}));
   EXPECT_EQ(redirect({"::1", 80, "/"}, "http://[::1]:81/x").target, (HttpTarget{"::1", 81, "/x"}));
 }
 

@@ -137,7 +137,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     Json command = Json::array();
     for (const std::string& text : {std::string("sh"), std::string("-c"), script}) command.push_back(Json(text));
     return R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":")" + policy + R"(",)" + more +
-           R"("containers":[{"name":"main","image":"i","command":)" + command.dump() + "}]}}";
+           R"("containers":[{"name":"main","command":)" + command.dump() + "}]}}";
   }
 
   // It uses the claim "c" and an emptyDir.

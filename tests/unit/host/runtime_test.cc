@@ -174,11 +174,32 @@ TEST_F(RuntimeTest, RefusesAPodThatAsksForWhatItCannotDo) {
                     {});
   const Event prepared = wait_kind("prepared");
   EXPECT_TRUE(prepared.status.message().contains(
-      " does not support spec.containers[0].livenessProbe.grpc (feature grpcProbes), "
+      " does not support spec.containers[0].livenessProbe.grpc (feature processes/grpcProbes), "
       "spec.containers[0].securityContext (feature "
-      "securityContext); remove it, or place the pod on a node that does"))
+      "processes/securityContext); remove it, or place the pod on a node that does"))
       << prepared.status.message();
   EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+// Older gateways send it, as it has a command.
+TEST_F(RuntimeTest, NeverRunsAnImageAsProcesses) {
+  const std::string marker = root_ + "-ran";
+  const auto pod_of_class = [&](const std::string& runtime_class) {
+    return R"({"metadata":{"name":"p","namespace":"d"},"spec":{)" + runtime_class +
+           R"("containers":[{"name":"main","image":"app","command":["touch",")" + marker + R"("]}]}})";
+  };
+  runtime_->prepare(tag_, pod_of_class(""), {});
+  const Event prepared = wait_kind("prepared");
+  EXPECT_TRUE(
+      prepared.status.message().contains(" does not support spec.containers[0].image (feature images: install "))
+      << prepared.status.message();
+  const Status as_processes = runtime_->check(pod_of_class(R"("runtimeClassName":"process",)"), {});
+  EXPECT_TRUE(as_processes.message().contains(" does not support spec.containers[0].image (feature processes/image: "))
+      << as_processes.message();
+  ASSERT_TRUE(runtime_->start(tag_, pod_of_class(""), {})) << "as one that an earlier agent has promised to run";
+  const Event delayed = wait_kind("status");
+  EXPECT_TRUE(delayed.pod_status.string_at("message").contains("runs no containers")) << delayed.pod_status.dump();
+  EXPECT_FALSE(fs::exists(marker));
 }
 
 TEST_F(RuntimeTest, TellsWhatItWouldRefuseAndWhenItWouldNotAnyMore) {
@@ -345,7 +366,7 @@ TEST_F(RuntimeTest, APodRunsAsLongAsOneOfItsContainersDoes) {
   json.find("spec")
       ->find("containers")
       ->as_array()
-      .push_back(Json::parse(R"({"name":"other","image":"i","command":["sleep","1000"]})").value());
+      .push_back(Json::parse(R"({"name":"other","command":["sleep","1000"]})").value());
   run(tag_, json.dump(), {{"default/c", "pv1", disk}});
   wait_running();
   fs::remove(disk);

@@ -92,7 +92,8 @@ TEST(Workload, PassesVolumesAsDirectoriesInTheEnvironment) {
   EXPECT_EQ(workload->volumes, (std::vector<BoundVolume>{{"default/d", "pv1", "/data/one"}}));
   EXPECT_FALSE(has(workload->directories, "/data/one")) << "only its owner may create it";
   EXPECT_TRUE(has(workload->directories, "/run/pod/volumes/tmp/in"));
-  EXPECT_EQ(workload->undone, (std::vector<Need>{{"readOnlyMounts", "spec.containers[0].volumeMounts[0].readOnly"}}));
+  EXPECT_EQ(workload->undone,
+            (std::vector<Need>{{"processes/readOnlyMounts", "spec.containers[0].volumeMounts[0].readOnly"}}));
 }
 
 TEST(Workload, RefusesAVolumeWithoutAClaimAndOneThatClimbs) {
@@ -133,9 +134,9 @@ TEST(Workload, ListsWhatItCannotDo) {
   const Result<Workload> workload = plan(
       R"({"securityContext":{"runAsUser":1000},"hostAliases":[],"containers":[{"name":"c","command":["sh"],
           "securityContext":{},"livenessProbe":{"grpc":{"port":1}},"resources":{"limits":{"cpu":"1"}}}]})");
-  EXPECT_EQ(workload->undone, (std::vector<Need>{{"securityContext", "spec.securityContext"},
-                                                 {"grpcProbes", "spec.containers[0].livenessProbe.grpc"},
-                                                 {"limits", "spec.containers[0].resources.limits"}}));
+  EXPECT_EQ(workload->undone, (std::vector<Need>{{"processes/securityContext", "spec.securityContext"},
+                                                 {"processes/grpcProbes", "spec.containers[0].livenessProbe.grpc"},
+                                                 {"processes/limits", "spec.containers[0].resources.limits"}}));
 }
 
 // What asks for a feature that is no volume.

@@ -53,6 +53,17 @@ class LayerUnpackTest : public testing::Test {
     return *ended;
   }
   UnpackEnd unpack(const std::vector<MadeEntry>& entries) { return unpack(layer_of(entries)); }
+  // Over others, the lowest first, which are unpacked before.
+  UnpackEnd unpack_over(const std::vector<std::vector<MadeEntry>>& others, const std::vector<MadeEntry>& entries) {
+    std::vector<std::string> lower;
+    for (const std::vector<MadeEntry>& other : others) {
+      const UnpackEnd end = unpack(layer_of(other), {.bytes = 1 << 20, .entries = 100}, lower);
+      EXPECT_TRUE(end.status.is_success()) << end.status.message();
+      lower.insert(lower.begin(), directory_.file("lower" + std::to_string(lower.size())));
+      fs::rename(root(), lower.front());
+    }
+    return unpack(layer_of(entries), {.bytes = 1 << 20, .entries = 100}, lower);
+  }
 
   void expect_refused(const std::vector<MadeEntry>& entries, const std::string& part) {
     const UnpackEnd end = unpack(entries);
@@ -220,8 +231,47 @@ TEST_F(LayerUnpackTest, AFolderThatOnlyALowerLayerDescribesIsAsThere) {
   ASSERT_TRUE(end.status.is_success()) << end.status.message();
   EXPECT_EQ(status_of("tmp").st_mode, static_cast<mode_t>(S_IFDIR | 01777));
   EXPECT_EQ(status_of("tmp/deep").st_gid, 4u);
-  EXPECT_EQ(status_of("leads-out").st_mode, static_cast<mode_t>(S_IFDIR | 0755));
+  EXPECT_EQ(status_of(outside().substr(1)).st_mode, static_cast<mode_t>(S_IFDIR | 0755)) << "in the image's own root";
   EXPECT_EQ(status_of("new").st_mode, static_cast<mode_t>(S_IFDIR | 0755));
+}
+
+// As /lib of a merged-usr system: a layer that writes there is of a tool that does not know it.
+TEST_F(LayerUnpackTest, WhatIsBelowALinkOfALowerLayerGoesWhereItLeads) {
+  const UnpackEnd end = unpack_over({{folder("usr/lib", 0711), file("usr/lib/old.so"), symbolic_link("lib", "usr/lib"),
+                                      symbolic_link("usr/lib64", "/lib"), symbolic_link("bin", "missing")},
+                                     {file("etc/passwd")}},
+                                    {file("lib/new.so", "new"), hard_link("lib/again.so", "lib/new.so"),
+                                     file("lib/.wh.old.so"), file("usr/lib64/deep/x.so", "x"), file("bin/tool", "t")});
+  ASSERT_TRUE(end.status.is_success()) << end.status.message();
+  EXPECT_FALSE(fs::exists(fs::symlink_status(at("lib")))) << "the link is not hidden";
+  EXPECT_FALSE(fs::exists(fs::symlink_status(at("usr/lib64"))));
+  EXPECT_EQ(contents(at("usr/lib/new.so")), "new");
+  EXPECT_EQ(status_of("usr/lib/again.so").st_nlink, 2u);
+  EXPECT_TRUE(is_whiteout("usr/lib/old.so"));
+  EXPECT_EQ(contents(at("usr/lib/deep/x.so")), "x");
+  EXPECT_EQ(status_of("usr/lib").st_mode, static_cast<mode_t>(S_IFDIR | 0711)) << "as in the layer below";
+  EXPECT_EQ(contents(at("missing/tool")), "t");
+}
+
+TEST_F(LayerUnpackTest, ALinkThatAnotherLayerHasReplacedIsNotFollowed) {
+  const UnpackEnd end = unpack_over(
+      {{folder("usr/lib"), symbolic_link("lib", "usr/lib"), symbolic_link("etc/a", "/usr"), symbolic_link("run", "usr"),
+        symbolic_link("var", "usr"), folder("opt"), symbolic_link("opt/b", "/usr")},
+       {folder("lib"), file("etc/.wh..wh..opq"), file(".wh.run")}},
+      {file("lib/x"), file("etc/a/x"), file("run/x"), folder("var"), file("var/x"), file(".wh.opt"), folder("opt"),
+       file("opt/b/x")});
+  ASSERT_TRUE(end.status.is_success()) << end.status.message();
+  for (const char* path : {"lib/x", "etc/a/x", "run/x", "var/x", "opt/b/x"}) EXPECT_TRUE(fs::exists(at(path))) << path;
+  EXPECT_FALSE(fs::exists(at("usr")));
+}
+
+TEST_F(LayerUnpackTest, ALinkOfALowerLayerLeadsNowhereOutside) {
+  const UnpackEnd end = unpack_over({{symbolic_link("out", outside()), symbolic_link("up", "../../../../../..")}},
+                                    {file("out/planted", "x"), file("up/inside", "y")});
+  ASSERT_TRUE(end.status.is_success()) << end.status.message();
+  EXPECT_EQ(contents(at(outside().substr(1) + "/planted")), "x");
+  EXPECT_EQ(contents(at("inside")), "y");
+  EXPECT_FALSE(fs::exists(outside() + "/planted"));
 }
 
 TEST_F(LayerUnpackTest, RefusesNamesThatLeadOut) {
@@ -233,16 +283,19 @@ TEST_F(LayerUnpackTest, RefusesNamesThatLeadOut) {
 }
 
 TEST_F(LayerUnpackTest, ASymbolicLinkLeadsNowhereOutside) {
-  // Inside the layer the link's target does not exist.
-  expect_refused({symbolic_link("way", outside()), file("way/planted", "x")},
-                 "entry \"way/planted\": \"way\" is no directory");
-  expect_refused({symbolic_link("way", "../outside"), file("way/planted", "x")}, "\"way\" is no directory");
+  expect_refused({symbolic_link("way", "other"), symbolic_link("other", "way"), file("way/x")},
+                 "too many links lead to");
   expect_refused({symbolic_link("way", outside() + "/secret"), hard_link("mine", "way/x")}, "entry \"mine\"");
   // The root is the layer's own, however many steps up.
-  const UnpackEnd end = unpack({symbolic_link("up", "../../../../.."), file("up/inside", "x"), file(".wh.up2"),
-                                symbolic_link("way", outside() + "/secret"), file("way", "replaced")});
+  const UnpackEnd end =
+      unpack({symbolic_link("up", "../../../../.."), file("up/inside", "x"), file(".wh.up2"),
+              symbolic_link("out", outside()), file("out/planted", "x"), symbolic_link("back", "../outside"),
+              file("back/planted", "x"), symbolic_link("way", outside() + "/secret"), file("way", "replaced")});
   ASSERT_TRUE(end.status.is_success()) << end.status.message();
   EXPECT_EQ(contents(at("inside")), "x");
+  EXPECT_EQ(contents(at(outside().substr(1) + "/planted")), "x");
+  EXPECT_EQ(contents(at("outside/planted")), "x");
+  EXPECT_FALSE(fs::exists(outside() + "/planted"));
   EXPECT_EQ(contents(at("way")), "replaced");
   EXPECT_EQ(contents(outside() + "/secret"), "secret");
 }

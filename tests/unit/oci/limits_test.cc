@@ -55,6 +55,9 @@ TEST(QosClasses, FollowFromAllContainers) {
   EXPECT_EQ(qos("[" + equal + ",{}]"), QosClass::burstable);
   EXPECT_EQ(qos(R"([{"resources":{"limits":{"cpu":"1"}}}])"), QosClass::burstable);
   EXPECT_EQ(qos(R"([{},{"resources":{"requests":{"cpu":"0"}}}])"), QosClass::best_effort);
+  EXPECT_EQ(qos(R"([{"resources":{"requests":{"cpu":"one"}}}])"), QosClass::burstable);
+  EXPECT_EQ(qos("[" + equal + R"(],"initContainers":[{}])"), QosClass::burstable);
+  EXPECT_EQ(qos(R"([{}],"resources":{"limits":{"cpu":"1","memory":"1Gi"}})"), QosClass::guaranteed);
 }
 
 TEST(OomScores, AreTheKubelets) {
