@@ -13,9 +13,9 @@
 namespace berth {
 namespace {
 
-// The types of Kubernetes 1.36 (core/v1, policy/v1, scheduling/v1, storage/v1, meta/v1), sorted: the name, then its
-// fields, each with its type where that has fields of its own, in lists as well. +Type: all fields of that one too.
-// Further fields: those that older versions had, and what Berth shows in a status, so that what `get` shows can be
+// The types of Kubernetes 1.36 (apps/v1, core/v1, policy/v1, scheduling/v1, storage/v1, meta/v1), sorted: the name,
+// then its fields, each with its type where that has fields of its own, in lists as well. +Type: all fields of that one
+// too. Further fields: those that older versions had, and what Berth shows in a status, so that what `get` shows can be
 // applied again; what devices say of their containers is not looked into. Types that a pod's volume and a
 // PersistentVolume have under one name are held once, with the fields of both. One text, since a table of pointers
 // would be relocated at each start.
@@ -42,7 +42,7 @@ Cinder fsType readOnly secretRef=SecretReference volumeID
 ClaimReference claimName readOnly
 ClientIPConfig timeoutSeconds
 ClusterTrustBundleProjection labelSelector=LabelSelector name optional path signerName
-Condition lastHeartbeatTime lastProbeTime lastTransitionTime message observedGeneration reason status type
+Condition lastHeartbeatTime lastProbeTime lastTransitionTime lastUpdateTime message observedGeneration reason status type
 ConfigMap +Object binaryData data immutable status=Shown
 ConfigMapNodeConfigSource kubeletConfigKey name namespace resourceVersion uid
 ConfigMapProjection items=KeyToPath name optional
@@ -59,6 +59,11 @@ ContainerResizePolicy resourceName restartPolicy
 ContainerRestartRule action exitCodes=ContainerRestartRuleOnExitCodes
 ContainerRestartRuleOnExitCodes operator values
 DaemonEndpoint Port
+Deployment +Object spec=DeploymentSpec status=DeploymentStatus
+DeploymentSpec minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit selector=LabelSelector
+  strategy=UpdateStrategy template=PodTemplateSpec
+DeploymentStatus availableReplicas collisionCount conditions=Condition observedGeneration readyReplicas replicas
+  terminatingReplicas unavailableReplicas updatedReplicas
 Disks awsElasticBlockStore=AWSElasticBlockStore azureDisk=AzureDisk azureFile=AzureFile cephfs=CephFS cinder=Cinder
   csi=CSI fc=FC flexVolume=Flex flocker=Flocker gcePersistentDisk=GCEPersistentDisk glusterfs=Glusterfs
   hostPath=HostPath iscsi=ISCSI nfs=NFS photonPersistentDisk=PhotonPersistentDisk portworxVolume=Portworx
@@ -178,6 +183,7 @@ PodStatus allocatedResources conditions=Condition containerStatuses deleting eph
   nodeAllocatableResourceClaimStatuses=NodeAllocatableResourceClaimStatus nodeName nominatedNodeName
   observedGeneration phase podIP podIPs=Ip qosClass reason resize resourceClaimStatuses=PodResourceClaimStatus
   resources=ResourceRequirements scheduler startTime uid
+PodTemplateSpec metadata=ObjectMeta spec=PodSpec
 PortStatus error port protocol
 Portworx fsType readOnly volumeID
 PreferredSchedulingTerm preference=NodeSelectorTerm weight
@@ -187,10 +193,17 @@ Probe exec=ExecAction failureThreshold grpc=GRPCAction httpGet=HTTPGetAction ini
 Projected defaultMode sources=VolumeProjection
 Quobyte group readOnly registry tenant user volume
 RBD fsType image keyring monitors pool readOnly secretRef=SecretReference user
+ReplicaSet +Object spec=ReplicaSetSpec status=ReplicaSetStatus
+ReplicaSetSpec minReadySeconds replicas selector=LabelSelector template=PodTemplateSpec
+ReplicaSetStatus availableReplicas conditions=Condition fullyLabeledReplicas observedGeneration readyReplicas replicas
+  terminatingReplicas
+ReplicationController +Object spec=ReplicationControllerSpec status=ReplicaSetStatus
+ReplicationControllerSpec minReadySeconds replicas selector template=PodTemplateSpec
 Requirement key operator values
 ResourceClaim name request
 ResourceFieldSelector containerName divisor resource
 ResourceRequirements claims=ResourceClaim limits requests
+RollingUpdate maxSurge maxUnavailable partition
 SELinuxOptions level role type user
 ScaleIO fsType gateway protectionDomain readOnly secretRef=SecretReference sslEnabled storageMode storagePool system
   volumeName
@@ -226,6 +239,7 @@ TopologySpreadConstraint labelSelector=LabelSelector matchLabelKeys maxSkew minD
   nodeTaintsPolicy topologyKey whenUnsatisfiable
 TypedLocalObjectReference apiGroup kind name
 TypedObjectReference apiGroup kind name namespace
+UpdateStrategy rollingUpdate=RollingUpdate type
 Volume +Disks configMap=ConfigMapVolume downwardAPI=DownwardAPI emptyDir=EmptyDir ephemeral=Ephemeral gitRepo=GitRepo
   image=Image name persistentVolumeClaim=ClaimReference projected=Projected secret=SecretVolume
 VolumeDevice devicePath name
@@ -242,7 +256,7 @@ WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName hostProc
 WorkloadReference name podGroup podGroupReplicaKey
 )";
 
-constexpr std::size_t kTypesCount = 169;
+constexpr std::size_t kTypesCount = 180;
 
 constexpr std::string_view word_at(std::size_t start) {
   return kTypes.substr(start, kTypes.find_first_of(" \n", start) - start);

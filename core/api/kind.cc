@@ -23,6 +23,9 @@ const std::vector<KindName>& kinds() {
       {Kind::csi_storage_capacity, "CSIStorageCapacity", "csistoragecapacities", "", "storage.k8s.io/v1", true},
       {Kind::config_map, "ConfigMap", "configmaps", "cm", "v1", true},
       {Kind::secret, "Secret", "secrets", "", "v1", true},
+      {Kind::replication_controller, "ReplicationController", "replicationcontrollers", "rc", "v1", true},
+      {Kind::replica_set, "ReplicaSet", "replicasets", "rs", "apps/v1", true},
+      {Kind::deployment, "Deployment", "deployments", "deploy", "apps/v1", true},
   };
   return kKinds;
 }

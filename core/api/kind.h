@@ -22,6 +22,9 @@ enum class Kind {
   csi_storage_capacity,
   config_map,
   secret,
+  replication_controller,
+  replica_set,
+  deployment,
 };
 struct KindName {
   Kind kind;

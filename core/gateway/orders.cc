@@ -1,5 +1,6 @@
 #include "core/gateway/orders.h"
 
+#include "core/api/workload.h"
 #include "core/objects/accepting.h"
 #include "core/objects/reserved_labels.h"
 #include "core/placement/retired.h"
@@ -16,6 +17,7 @@ Result<Accepted> Orders::apply(Kind kind, const Json& object, const std::string&
 }
 
 Result<Accepted> Orders::apply_other(Kind kind, const Json& object, const std::string& expected_key) {
+  if (is_workload(kind)) return workloads_.accept(kind, object, expected_key);
   Result<Accepted> accepted = placement_.objects().accept(kind, object, expected_key);
   const bool is_volume = kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim;
   if (is_volume && accepted && accepted->result != "unchanged") placement_.refusals().end_of_volumes();
@@ -67,6 +69,7 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
 }
 
 Result<Accepted> Orders::check(Kind kind, const Json& object) {
+  if (is_workload(kind)) return workloads_.check(kind, object);
   return kind == Kind::node ? check_node_overlay(object, {}) : placement_.objects().check(kind, object);
 }
 
@@ -118,7 +121,7 @@ std::string Orders::why_unknown(Kind kind) const {
   return "; what these nodes run is not known yet, and is ended if it has that name: " + text;
 }
 
-Status Orders::remove(Kind kind, const std::string& key, const std::string& uid) {
+Status Orders::remove(Kind kind, const std::string& key, const std::string& uid, Propagation propagation) {
   const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
   const Json manifest = context_.objects.manifest(kind, key);
   // The name may be another pod's by now; the workload is still that uid's.
@@ -163,6 +166,7 @@ Status Orders::remove(Kind kind, const std::string& key, const std::string& uid)
     placement_.volumes().begin_delete(kind, key);
     return Status::ok();
   }
+  if (is_workload(kind)) return workloads_.remove(kind, key, propagation);
   placement_.changes().erase(kind, key);
   if (kind == Kind::node) placement_.nodes().refresh(key);
   return Status::ok();

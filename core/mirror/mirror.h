@@ -25,6 +25,9 @@
 
 namespace berth {
 
+// A pod that a controller has is not: its owner is, and would make it again.
+inline bool is_mirrored(const Pod& pod) { return pod.metadata.controller_uid.empty(); }
+
 class Mirror {
  public:
   // All outlive it. `gateway`: whose topics it uses.

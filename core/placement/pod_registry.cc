@@ -81,7 +81,11 @@ bool PodRegistry::update(PodEntry& entry, const CountedPtr<Pod>& next) {
   next->start_time = before->start_time;
   if (next->manifest() == before->manifest()) return false;
   const std::string key = next->metadata.key();
-  context_.mirror.past().remember_version(key, before->manifest().json(), next->manifest().json());
+  if (is_mirrored(*before)) {
+    context_.mirror.past().remember_version(key, before->manifest().json(), next->manifest().json());
+    // It was adopted: what the broker retains of it is cleared.
+    if (!is_mirrored(*next)) context_.mirror.publish(Kind::pod, key);
+  }
   context_.objects.pods().put(next);
   context_.objects.pods().save(key);
   context_.mirror.publish_accepted(entry);
@@ -142,7 +146,8 @@ void PodRegistry::finish_removal(const std::string& key) {
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
   parts_.output.pod_gone(*entry);
   forget_position(context_, pod->uid());
-  context_.mirror.past().remember_gone(key, pod->manifest().json());
+  const bool was_ordered = is_mirrored(*pod) || order_retained;
+  if (was_ordered) context_.mirror.past().remember_gone(key, pod->manifest().json());
   context_.objects.pods().erase(key);
   context_.events.part_from(Kind::pod, key);
   context_.publisher.mark(Kind::pod, key);
@@ -152,7 +157,10 @@ void PodRegistry::finish_removal(const std::string& key) {
   parts_.scheduler.handlers().pod_deleted(gone);
   parts_.ephemeral_claims.remove(*pod);
   parts_.volumes.delete_unused();
-  if (successor.is_null()) return context_.mirror.clear_pod(key, pod->uid(), order_retained);
+  if (successor.is_null()) {
+    if (was_ordered) context_.mirror.clear_pod(key, pod->uid(), order_retained);
+    return;
+  }
   create_successor(*pod, successor, order_retained);
 }
 

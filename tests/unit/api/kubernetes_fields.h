@@ -1,5 +1,6 @@
 // All fields of each kind, as the OpenAPI document of Kubernetes 1.36 has them: 0 stands for a value without fields of
-// its own, and a list has one item. The statuses of containers are not listed: devices write them.
+// its own, and a list has one item. The statuses of containers are not listed: devices write them. `"template":"Pod"`
+// stands for the metadata and the spec of a Pod.
 #pragma once
 
 #include <string_view>
@@ -251,6 +252,22 @@ inline constexpr std::string_view kKubernetesFields[]{
 "nodeTopology":{"matchExpressions":[{"key":0,"operator":0,"values":0}],"matchLabels":0},"storageClassName":0})",
     R"({"apiVersion":0,"binaryData":0,"data":0,"immutable":0,"kind":"ConfigMap","metadata":{"name":0}})",
     R"({"apiVersion":0,"data":0,"immutable":0,"kind":"Secret","metadata":{"name":0},"stringData":0,"type":0})",
+    R"({"apiVersion":0,"kind":"ReplicationController","metadata":{"name":0},"spec":{"minReadySeconds":0,"replicas":0,
+"selector":0,"template":"Pod"},"status":{"availableReplicas":0,"conditions":[{"lastTransitionTime":0,"message":0,"reason":0,"status":0,
+"type":0}],
+"fullyLabeledReplicas":0,"observedGeneration":0,"readyReplicas":0,"replicas":0}})",
+    R"({"apiVersion":0,"kind":"ReplicaSet","metadata":{"name":0},"spec":{"minReadySeconds":0,"replicas":0,
+"selector":{"matchExpressions":[{"key":0,"operator":0,"values":0}],"matchLabels":0},"template":"Pod"},
+"status":{"availableReplicas":0,"conditions":[{"lastTransitionTime":0,"message":0,"reason":0,"status":0,
+"type":0}],
+"fullyLabeledReplicas":0,"observedGeneration":0,"readyReplicas":0,"replicas":0,"terminatingReplicas":0}})",
+    R"({"apiVersion":0,"kind":"Deployment","metadata":{"name":0},"spec":{"minReadySeconds":0,"paused":0,
+"progressDeadlineSeconds":0,"replicas":0,"revisionHistoryLimit":0,
+"selector":{"matchExpressions":[{"key":0,"operator":0,"values":0}],"matchLabels":0},
+"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":0},"type":0},"template":"Pod"},
+"status":{"availableReplicas":0,"collisionCount":0,"conditions":[{"lastTransitionTime":0,"lastUpdateTime":0,"message":0,
+"reason":0,"status":0,"type":0}],"observedGeneration":0,"readyReplicas":0,"replicas":0,"terminatingReplicas":0,
+"unavailableReplicas":0,"updatedReplicas":0}})",
 };
 // clang-format on
 

@@ -216,10 +216,24 @@ TEST(CtlTable, ReadsFieldsOfTheWrongTypeAsEmpty) {
   for (const KindName& kind : kinds()) {
     for (const std::string& cell : table_row(kind.kind, odd, {.wide = true})) {
       EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending" || cell == "Available" ||
-                  cell == "<unknown>")
+                  cell == "<unknown>" || cell == "1" || cell == "0/1")
           << cell;
     }
   }
+}
+
+TEST(CtlTable, ShowsWorkloadsAsKubectlDoes) {
+  const Json deployment = parsed_json(R"({"metadata":{"name":"web","creationTimestamp":"2025-05-01T00:00:00Z"},
+    "spec":{"replicas":3},"status":{"readyReplicas":2,"updatedReplicas":1,"availableReplicas":2,"replicas":3}})");
+  const TableForm form{.now = 1'746'057'600'000 + 300'000};
+  EXPECT_EQ(render(Kind::deployment, {deployment}, form),
+            "NAME   READY   UP-TO-DATE   AVAILABLE   AGE\n"
+            "web    2/3     1            2           5m\n");
+  EXPECT_EQ(render(Kind::replica_set, {deployment}, form),
+            "NAME   DESIRED   CURRENT   READY   AGE\n"
+            "web    3         3         2       5m\n");
+  EXPECT_EQ(table_row(Kind::deployment, parsed_json(R"({"metadata":{"name":"new"},"spec":{}})"), form),
+            (Cells{"new", "0/1", "0", "0", "<unknown>"}));
 }
 
 }  // namespace
