@@ -58,7 +58,17 @@ ContainerPort containerPort hostIP hostPort name protocol
 ContainerResizePolicy resourceName restartPolicy
 ContainerRestartRule action exitCodes=ContainerRestartRuleOnExitCodes
 ContainerRestartRuleOnExitCodes operator values
+ControllerRevision +Object data revision status=Shown
+CronJob +Object spec=CronJobSpec status=CronJobStatus
+CronJobSpec concurrencyPolicy failedJobsHistoryLimit jobTemplate=JobTemplateSpec schedule startingDeadlineSeconds
+  successfulJobsHistoryLimit suspend timeZone
+CronJobStatus active=ObjectReference lastScheduleTime lastSuccessfulTime
 DaemonEndpoint Port
+DaemonSet +Object spec=DaemonSetSpec status=DaemonSetStatus
+DaemonSetSpec minReadySeconds revisionHistoryLimit selector=LabelSelector template=PodTemplateSpec
+  updateStrategy=UpdateStrategy
+DaemonSetStatus collisionCount conditions=Condition currentNumberScheduled desiredNumberScheduled numberAvailable
+  numberMisscheduled numberReady numberUnavailable observedGeneration updatedNumberScheduled
 Deployment +Object spec=DeploymentSpec status=DeploymentStatus
 DeploymentSpec minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit selector=LabelSelector
   strategy=UpdateStrategy template=PodTemplateSpec
@@ -94,6 +104,13 @@ ISCSI chapAuthDiscovery chapAuthSession fsType initiatorName iqn iscsiInterface 
   secretRef=SecretReference targetPortal
 Image pullPolicy reference
 Ip ip
+Job +Object spec=JobSpec status=JobStatus
+JobSpec activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode completions managedBy manualSelector
+  maxFailedIndexes parallelism podFailurePolicy=PodFailurePolicy podReplacementPolicy selector=LabelSelector
+  successPolicy=SuccessPolicy suspend template=PodTemplateSpec ttlSecondsAfterFinished
+JobStatus active completedIndexes completionTime conditions=Condition failed failedIndexes ready startTime succeeded
+  terminating uncountedTerminatedPods=UncountedTerminatedPods
+JobTemplateSpec metadata=ObjectMeta spec=JobSpec
 KeySelector key name optional
 KeyToPath key mode path
 LabelSelector matchExpressions=Requirement matchLabels
@@ -140,6 +157,7 @@ ObjectReference apiVersion fieldPath kind name namespace resourceVersion uid
 OwnerReference apiVersion blockOwnerDeletion controller kind name uid
 PersistentVolume +Object spec=PersistentVolumeSpec status=PersistentVolumeStatus
 PersistentVolumeClaim +Object spec=PersistentVolumeClaimSpec status=PersistentVolumeClaimStatus
+PersistentVolumeClaimRetention whenDeleted whenScaled
 PersistentVolumeClaimSpec accessModes dataSource=TypedLocalObjectReference dataSourceRef=TypedObjectReference
   resources=VolumeResources selector=LabelSelector storageClassName volumeAttributesClassName volumeMode volumeName
 PersistentVolumeClaimStatus accessModes allocatedResourceStatuses allocatedResources capacity conditions=Condition
@@ -162,6 +180,10 @@ PodDisruptionBudgetSpec maxUnavailable minAvailable selector=LabelSelector unhea
 PodDisruptionBudgetStatus conditions=Condition currentHealthy desiredHealthy disruptedPods disruptionsAllowed
   expectedPods observedGeneration
 PodExtendedResourceClaimStatus requestMappings=ContainerExtendedResourceRequest resourceClaimName
+PodFailurePolicy rules=PodFailurePolicyRule
+PodFailurePolicyOnExitCodes containerName operator values
+PodFailurePolicyOnPodConditions status type
+PodFailurePolicyRule action onExitCodes=PodFailurePolicyOnExitCodes onPodConditions=PodFailurePolicyOnPodConditions
 PodReadinessGate conditionType
 PodResourceClaim name resourceClaimName resourceClaimTemplateName
 PodResourceClaimStatus name resourceClaimName
@@ -226,9 +248,19 @@ ServiceStatus conditions=Condition loadBalancer=LoadBalancerStatus
 SessionAffinityConfig clientIP=ClientIPConfig
 Shown conditions=Condition
 SleepAction seconds
+StatefulSet +Object spec=StatefulSetSpec status=StatefulSetStatus
+StatefulSetOrdinals start
+StatefulSetSpec minReadySeconds ordinals=StatefulSetOrdinals
+  persistentVolumeClaimRetentionPolicy=PersistentVolumeClaimRetention podManagementPolicy replicas revisionHistoryLimit
+  selector=LabelSelector serviceName template=PodTemplateSpec updateStrategy=UpdateStrategy
+  volumeClaimTemplates=PersistentVolumeClaim
+StatefulSetStatus availableReplicas collisionCount conditions=Condition currentReplicas currentRevision
+  observedGeneration readyReplicas replicas updateRevision updatedReplicas
 StorageClass +Object allowVolumeExpansion allowedTopologies=TopologySelectorTerm mountOptions parameters provisioner
   reclaimPolicy status=Shown volumeBindingMode
 StorageOS fsType readOnly secretRef=ObjectReference volumeName volumeNamespace
+SuccessPolicy rules=SuccessPolicyRule
+SuccessPolicyRule succeededCount succeededIndexes
 TCPSocketAction host port
 Taint effect key timeAdded value
 TokenRequest audience expirationSeconds
@@ -239,6 +271,7 @@ TopologySpreadConstraint labelSelector=LabelSelector matchLabelKeys maxSkew minD
   nodeTaintsPolicy topologyKey whenUnsatisfiable
 TypedLocalObjectReference apiGroup kind name
 TypedObjectReference apiGroup kind name namespace
+UncountedTerminatedPods failed succeeded
 UpdateStrategy rollingUpdate=RollingUpdate type
 Volume +Disks configMap=ConfigMapVolume downwardAPI=DownwardAPI emptyDir=EmptyDir ephemeral=Ephemeral gitRepo=GitRepo
   image=Image name persistentVolumeClaim=ClaimReference projected=Projected secret=SecretVolume
@@ -256,7 +289,7 @@ WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName hostProc
 WorkloadReference name podGroup podGroupReplicaKey
 )";
 
-constexpr std::size_t kTypesCount = 180;
+constexpr std::size_t kTypesCount = 203;
 
 constexpr std::string_view word_at(std::size_t start) {
   return kTypes.substr(start, kTypes.find_first_of(" \n", start) - start);

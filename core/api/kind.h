@@ -25,6 +25,11 @@ enum class Kind {
   replication_controller,
   replica_set,
   deployment,
+  stateful_set,
+  daemon_set,
+  job,
+  cron_job,
+  controller_revision,
 };
 struct KindName {
   Kind kind;

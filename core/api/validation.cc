@@ -40,7 +40,12 @@ Status check_object(Kind kind, const Json& object, Warnings* warnings, Rules rul
     case Kind::secret: return check_with(decode_secret, object, warnings, rules);
     case Kind::replication_controller:
     case Kind::replica_set:
-    case Kind::deployment: return check_workload(kind, object, warnings, rules);
+    case Kind::deployment:
+    case Kind::stateful_set:
+    case Kind::daemon_set:
+    case Kind::job:
+    case Kind::cron_job:
+    case Kind::controller_revision: return check_workload(kind, object, warnings, rules);
   }
   return Status::error("kind: unknown");
 }

@@ -24,4 +24,21 @@ void set_workload_defaults(Deployment& deployment) {
   if (!spec.progress_deadline_seconds) spec.progress_deadline_seconds = 600;
 }
 
+// SetDefaults_StatefulSet.
+void set_workload_defaults(StatefulSet& set) {
+  if (!set.spec.on_delete && !set.spec.rolling_update) set.spec.rolling_update.emplace();
+}
+
+// SetDefaults_DaemonSet.
+void set_workload_defaults(DaemonSet& set) {
+  if (!set.spec.on_delete && !set.spec.max_unavailable) set.spec.max_unavailable = IntOrPercent{.value = 1};
+}
+
+// SetDefaults_CronJob (pkg/apis/batch/v1/defaults.go).
+void set_workload_defaults(CronJob& cron_job) {
+  CronJobSpec& spec = cron_job.spec;
+  if (!spec.successful_jobs_history_limit) spec.successful_jobs_history_limit = 3;
+  if (!spec.failed_jobs_history_limit) spec.failed_jobs_history_limit = 1;
+}
+
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include "core/api/workload.h"
 #include "core/objects/accepting.h"
+#include "core/objects/made_pods.h"
 #include "core/objects/reserved_labels.h"
 #include "core/placement/retired.h"
 
@@ -41,8 +42,9 @@ std::optional<Json> Orders::with_uid_of_orphan(const Json& object) const {
 
 Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expected_key, bool recreate) {
   const std::optional<Json> named = recreate ? std::nullopt : with_uid_of_orphan(object);
-  Result<PodAdmission::Admitted> admitted =
-      placement_.pod_admission().admit(named ? *named : object, expected_key, recreate);
+  Json manifest = named ? *named : object;
+  drop_made_here(manifest);
+  Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(manifest, expected_key, recreate);
   if (!admitted) return admitted.error();
   const CountedPtr<Pod>& pod = admitted->pod;
   const std::string key = pod->metadata.key();

@@ -21,12 +21,12 @@
 #include "core/mirror/superseded_orders.h"
 #include "core/mirror/sync_barrier.h"
 #include "core/objects/identity.h"
+#include "core/objects/made_pods.h"
 #include "core/objects/objects.h"
 
 namespace berth {
 
-// A pod that a controller has is not: its owner is, and would make it again.
-inline bool is_mirrored(const Pod& pod) { return pod.metadata.controller_uid.empty(); }
+inline bool is_mirrored(const Pod& pod) { return !is_made_here(pod); }
 
 class Mirror {
  public:

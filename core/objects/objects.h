@@ -115,7 +115,7 @@ class Objects final : public Lister {
     return std::get<Shelf<T>>(shelves_);
   }
   const Json* find_other(Kind kind, const std::string& key) const;  // of a kind other than pods
-  void note_changed(Kind kind, const std::string& key);  // after it
+  void note_changed(Kind kind, const std::string& key);             // after it
 
   Store& store_;
   Configs configs_;

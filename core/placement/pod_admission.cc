@@ -11,6 +11,7 @@
 #include "core/json/members.h"
 #include "core/objects/accepting.h"
 #include "core/objects/look_ups.h"
+#include "core/objects/made_pods.h"
 #include "core/placement/ephemeral_claims.h"
 
 namespace berth {
@@ -61,11 +62,11 @@ Json fixed_part(Json fixed, bool is_gated) {
 
 // What is not the operator's to say of a pod that a controller has.
 void keep_owners(Json& manifest, const Pod& before) {
-  if (before.metadata.controller_uid.empty()) return;
+  if (before.metadata.controller_uid.empty() && !is_made_here(before)) return;
   Json* mine = object_at(manifest, "metadata");
   if (mine == nullptr) return;
   const Json known = before.manifest().json();
-  for (const std::string_view key : {"ownerReferences", "finalizers"}) {
+  for (const std::string_view key : {"ownerReferences", "finalizers", "managedFields"}) {
     const Json& value = member(member(known, "metadata"), key);
     if (mine->find(key) == nullptr && !value.is_null()) mine->set(key, value);
   }

@@ -57,6 +57,14 @@ bool knows_less(const Json& observed, const Json& report, const Json& before) {
          before.string_at("epoch") == observed.string_at("epoch");
 }
 
+// The Job that made the pod counts it before it goes (batch/v1).
+bool waits_for_its_job(const Pod& pod) {
+  if (pod.metadata.controller_uid.empty() || !is_made_here(pod)) return false;
+  const Json manifest = pod.manifest().json();
+  const Json::Array& finalizers = list_of(member(manifest, "metadata"), "finalizers");
+  return std::find(finalizers.begin(), finalizers.end(), Json("batch.kubernetes.io/job-tracking")) != finalizers.end();
+}
+
 }  // namespace
 
 void PodRegistry::create(const PodPtr& pod) {
@@ -81,10 +89,8 @@ bool PodRegistry::update(PodEntry& entry, const CountedPtr<Pod>& next) {
   next->start_time = before->start_time;
   if (next->manifest() == before->manifest()) return false;
   const std::string key = next->metadata.key();
-  if (is_mirrored(*before)) {
+  if (is_mirrored(*next)) {
     context_.mirror.past().remember_version(key, before->manifest().json(), next->manifest().json());
-    // It was adopted: what the broker retains of it is cleared.
-    if (!is_mirrored(*next)) context_.mirror.publish(Kind::pod, key);
   }
   context_.objects.pods().put(next);
   context_.objects.pods().save(key);
@@ -99,7 +105,8 @@ void PodRegistry::tell_scheduler(const PodEntry& entry, const PodPtr& before) {
   std::string_view uid = entry.pod->uid();
   parts_.lifecycle.set_pod(uid, entry.pod);
   const bool has_binding = parts_.state.bindings.contains(uid);
-  if (has_binding ? !parts_.scheduler.cache().is_placed(uid) : entry.finished) return;
+  // One that is being deleted and has no row is in no queue, and only waits for its controller.
+  if (has_binding ? !parts_.scheduler.cache().is_placed(uid) : entry.finished || entry.deleting) return;
   parts_.scheduler.handlers().pod_updated(before, entry.pod);
 }
 
@@ -140,6 +147,10 @@ void PodRegistry::remove(PodEntry& entry) {
 
 void PodRegistry::finish_removal(const std::string& key) {
   PodEntry* entry = context_.objects.pods().find(key);
+  if (waits_for_its_job(*entry->pod)) {
+    context_.publisher.mark(Kind::pod, key);
+    return parts_.scheduler.queue().remove(std::string(entry->pod->uid()));
+  }
   const Json successor = entry->extras().successor.json();
   const PodPtr pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
@@ -162,6 +173,11 @@ void PodRegistry::finish_removal(const std::string& key) {
     return;
   }
   create_successor(*pod, successor, order_retained);
+}
+
+void PodRegistry::finish_held_removal(const std::string& key) {
+  const PodEntry* entry = context_.objects.pods().find(key);
+  if (entry != nullptr && entry->deleting && !parts_.state.bindings.contains(entry->pod->uid())) finish_removal(key);
 }
 
 // What was checked when it was accepted is not asked again: a class deleted meanwhile would lose the pod.

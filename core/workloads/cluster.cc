@@ -4,8 +4,10 @@
 
 #include "core/api/deployment.h"
 #include "core/api/replica_set.h"
+#include "core/api/stateful_set.h"
 #include "core/api/workload.h"
-#include "core/json/members.h"
+#include "core/objects/made_pods.h"
+#include "core/workloads/node_view.h"
 
 namespace berth {
 namespace {
@@ -26,13 +28,15 @@ WriteResult of_no_kind(std::string_view kind) {
 
 Cluster::Cluster(const PlacementContext& context, Placement& placement)
     : context_(context),
-      pods_(context, placement.state(), [this](const Pod& pod) { return is_selected(pod); }),
+      pods_(context, placement.state(), [this](const Pod& pod) { return concerns(pod); }),
       pod_writer_(context, placement),
-      writer_(context) {
+      writer_(context),
+      claims_(context, placement) {
   context_.objects.workloads().observe(
       [this](const ObjectPtr& before, const ObjectPtr& after) { note_workload(before, after); });
   context_.publisher.observe([this](Kind kind, const std::string& key) {
     if (kind == Kind::pod) pods_.note(key);
+    if (kind == Kind::node) noted_nodes_.insert(key);
   });
 }
 
@@ -44,11 +48,34 @@ void Cluster::begin() {
   for (const auto& [key, entry] : context_.objects.pods().all()) {
     if (!entry.pod->metadata.controller_uid.empty()) pods_.note(key);
   }
+  for (const auto& [name, device] : context_.nodes.all()) noted_nodes_.insert(name);
+}
+
+void Cluster::refresh_node(const std::string& name) {
+  const DeviceNode* device = context_.nodes.find(name);
+  ControlledNodePtr after = device == nullptr ? nullptr : node_view(name, *device);
+  const auto known = nodes_.find(name);
+  ControlledNodePtr before = known == nodes_.end() ? nullptr : known->second;
+  if (after == before || (after != nullptr && before != nullptr && is_seen_alike(*before, *after))) return;
+  if (after == nullptr) {
+    nodes_.erase(known);
+  } else {
+    nodes_.insert_or_assign(name, after);
+  }
+  changes_.push_back({std::move(before), std::move(after)});
 }
 
 std::vector<ObjectChange> Cluster::take_changes() {
+  for (const std::string& name : std::exchange(noted_nodes_, {})) refresh_node(name);
   pods_.refresh(changes_);
   return std::exchange(changes_, {});
+}
+
+// One whose owner is gone goes too if it was made here. A pod of an operator may name an owner that was never here.
+bool Cluster::concerns(const Pod& pod) const {
+  const Text& controller = pod.metadata.controller_uid;
+  if (controller.empty()) return is_selected(pod);
+  return uids_.contains(controller.get()) || is_made_here(pod);
 }
 
 // Most pods are an operator's own, and no controller will ever have them.
@@ -77,6 +104,8 @@ void Cluster::note_selected(const ControlledObject& workload) {
 
 void Cluster::note_workload(const ObjectPtr& before, const ObjectPtr& after) {
   changes_.push_back({before, after});
+  if (before != nullptr) uids_.erase(before->metadata.uid);
+  if (after != nullptr) uids_.emplace(after->metadata.uid);
   if (after == nullptr) return;
   const LabelSelector* was = before == nullptr ? nullptr : pod_selector_of(*before);
   const LabelSelector* is = pod_selector_of(*after);
@@ -85,6 +114,11 @@ void Cluster::note_workload(const ObjectPtr& before, const ObjectPtr& after) {
 
 ObjectPtr Cluster::find(std::string_view kind, const ObjectKey& key) const {
   if (kind == ControlledPod::kKind) return pods_.find(text_of(key));
+  if (kind == ClaimWriter::kKind) return claims_.find(text_of(key));
+  if (kind == ControlledNode::kKind) {
+    const auto node = nodes_.find(key.name);
+    return node == nodes_.end() ? nullptr : node->second;
+  }
   const KindName* named = workload_named(kind);
   const Workloads::Entry* entry =
       named == nullptr ? nullptr : context_.objects.workloads().find(named->kind, text_of(key));
@@ -93,7 +127,11 @@ ObjectPtr Cluster::find(std::string_view kind, const ObjectKey& key) const {
 
 std::vector<ObjectPtr> Cluster::list(std::string_view kind, std::string_view name_space) const {
   if (kind == ControlledPod::kKind) return pods_.list(name_space);
+  if (kind == ClaimWriter::kKind) return claims_.list(name_space);
   std::vector<ObjectPtr> found;
+  if (kind == ControlledNode::kKind) {
+    for (const auto& [name, node] : nodes_) found.push_back(node);
+  }
   const KindName* named = workload_named(kind);
   if (named == nullptr) return found;
   for (const auto& [key, entry] : context_.objects.workloads().of(named->kind)) {
@@ -107,7 +145,7 @@ std::vector<ControlledPodPtr> Cluster::pods_of(std::string_view name_space, std:
 }
 
 bool Cluster::knows(std::string_view kind) const {
-  return kind == ControlledPod::kKind || workload_named(kind) != nullptr;
+  return kind == ControlledPod::kKind || kind == ClaimWriter::kKind || workload_named(kind) != nullptr;
 }
 
 Result<std::optional<Scale>> Cluster::scale_of(const OwnerReference& owner, std::string_view name_space) const {
@@ -116,6 +154,9 @@ Result<std::optional<Scale>> Cluster::scale_of(const OwnerReference& owner, std:
   const std::string uid = object->metadata.uid;
   if (owner.kind == Deployment::kKind) {
     return std::optional<Scale>({uid, static_cast<const Deployment&>(*object).spec.replicas});
+  }
+  if (owner.kind == StatefulSet::kKind) {
+    return std::optional<Scale>({uid, static_cast<const StatefulSet&>(*object).spec.replicas});
   }
   if (owner.kind == ReplicaSet::kKind || owner.kind == kReplicationController) {
     return std::optional<Scale>({uid, static_cast<const ReplicaSet&>(*object).spec.replicas});
@@ -129,6 +170,7 @@ WriteResult Cluster::create(std::string_view kind, std::string_view name_space, 
     pods_.refresh(changes_);
     return result;
   }
+  if (kind == ClaimWriter::kKind) return claims_.create(name_space, std::move(object));
   const KindName* named = workload_named(kind);
   return named == nullptr ? of_no_kind(kind) : create_workload(*named, name_space, std::move(object));
 }
@@ -168,6 +210,7 @@ WriteResult Cluster::patch(const ControlledObject& object, const Json& merge) {
     pods_.refresh(changes_);
     return result;
   }
+  if (object.kind == ClaimWriter::kKind) return claims_.patch(object.metadata.key(), merge);
   const KindName* named = workload_named(object.kind);
   return named == nullptr ? of_no_kind(object.kind) : writer_.patch(named->kind, object.metadata.key(), merge);
 }
@@ -184,6 +227,7 @@ WriteResult Cluster::remove(const ControlledObject& object, const DeleteOptions&
     pods_.refresh(changes_);
     return result;
   }
+  if (object.kind == ClaimWriter::kKind) return claims_.remove(object.metadata.key(), options);
   const KindName* named = workload_named(object.kind);
   return named == nullptr ? of_no_kind(object.kind) : writer_.remove(named->kind, object.metadata.key(), options);
 }

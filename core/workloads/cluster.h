@@ -1,12 +1,16 @@
 // Cluster: the objects of the gateway as its controllers see and change them.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/controllers/cluster_access.h"
+#include "core/controllers/controlled_node.h"
 #include "core/controllers/controller.h"
+#include "core/workloads/claim_writer.h"
 #include "core/workloads/pod_views.h"
 #include "core/workloads/pod_writer.h"
 #include "core/workloads/workload_writer.h"
@@ -36,15 +40,21 @@ class Cluster final : public ClusterAccess {
   void record(const ControlledObject& about, WorkloadEvent event) override;
 
  private:
+  bool concerns(const Pod& pod) const;
   bool is_selected(const Pod& pod) const;
   void note_selected(const ControlledObject& workload);
   void note_workload(const ObjectPtr& before, const ObjectPtr& after);
+  void refresh_node(const std::string& name);
   WriteResult create_workload(const KindName& kind, std::string_view name_space, Json object);
 
   const PlacementContext& context_;
   PodViews pods_;
   PodWriter pod_writer_;
   WorkloadWriter writer_;
+  ClaimWriter claims_;
+  std::set<std::string, std::less<>> uids_;  // of workloads
+  std::set<std::string> noted_nodes_;
+  std::map<std::string, ControlledNodePtr> nodes_;
   std::vector<ObjectChange> changes_;
 };
 

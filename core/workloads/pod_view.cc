@@ -49,6 +49,9 @@ ControlledPodPtr pod_view(const PodEntry& entry, const PlacementState& state, co
     }
     add_readiness(observed, status);
   }
+  // Its device has proven that it is ended, or none was ever asked to run it.
+  const bool is_over = entry.deleting && !entry.finished && state.find(entry.pod->uid()) == nullptr;
+  if (is_over) status.set("phase", "Failed");
   json.set("status", std::move(status));
   Result<ControlledPod> read = read_controlled_pod(json);
   // Of metadata that is wrong where scheduling does not look, what was decoded is enough.

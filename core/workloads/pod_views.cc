@@ -19,12 +19,13 @@ void PodViews::refresh(const std::string& key, std::vector<ObjectChange>& change
     changes.push_back({std::exchange(before, nullptr), nullptr});
   }
   if (entry == nullptr) return;
-  const bool is_seen = !entry->pod->metadata.controller_uid.empty() || is_selected_(*entry->pod);
+  const bool is_seen = concerns_(*entry->pod);
   if (!is_seen && before == nullptr) return;
   const OptionalTime asked = before == nullptr ? OptionalTime() : before->deletion_asked;
   ControlledPodPtr after = pod_view(*entry, state_, {context_.clock.now(), context_.clock.wall(), asked});
-  index(key, before, is_seen ? after : nullptr);
-  if (is_seen) {
+  const bool is_kept = is_seen || !after->metadata.finalizers.empty();
+  index(key, before, is_kept ? after : nullptr);
+  if (is_kept) {
     views_.insert_or_assign(key, after);
   } else {
     views_.erase(key);  // released: who controlled it hears of that, and then nobody cares

@@ -19,10 +19,9 @@ namespace berth {
 
 class PodViews {
  public:
-  // `is_selected`: whether a controller may adopt the pod. All outlive it.
-  PodViews(const PlacementContext& context, const PlacementState& state,
-           std::function<bool(const Pod& pod)> is_selected)
-      : context_(context), state_(state), is_selected_(std::move(is_selected)) {}
+  // `concerns`: whether a controller has the pod, or may adopt it. All outlive it.
+  PodViews(const PlacementContext& context, const PlacementState& state, std::function<bool(const Pod& pod)> concerns)
+      : context_(context), state_(state), concerns_(std::move(concerns)) {}
 
   // The pod of this key may have changed, come or gone.
   void note(const std::string& key) { noted_.insert(key); }
@@ -43,7 +42,7 @@ class PodViews {
 
   const PlacementContext& context_;
   const PlacementState& state_;
-  std::function<bool(const Pod& pod)> is_selected_;
+  std::function<bool(const Pod& pod)> concerns_;
   std::set<std::string> noted_;
   std::map<std::string, ControlledPodPtr> views_;  // by "<namespace>/<name>"
   std::map<Owner, std::set<std::string>> keys_of_;

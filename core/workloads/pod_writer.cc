@@ -8,6 +8,7 @@
 #include "core/api/timestamp.h"
 #include "core/json/members.h"
 #include "core/json/merge_patch.h"
+#include "core/objects/made_pods.h"
 
 namespace berth {
 namespace {
@@ -46,6 +47,7 @@ WriteResult PodWriter::create(std::string_view name_space, Json pod) {
   Json manifest = Json::object();
   manifest.set("apiVersion", "v1").set("kind", "Pod");
   for (const auto& [key, value] : pod.as_object()) manifest.set(key, value);
+  mark_made_here(manifest);
   Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(manifest, {}, false);
   if (!admitted) return refused("pods \"" + name + "\" is invalid: " + admitted.error().message());
   placement_.pods().create(admitted->pod);
@@ -64,6 +66,7 @@ WriteResult PodWriter::patch(const std::string& key, const Json& merge) {
   next->preempted = entry->pod->preempted;
   share_parts(*next);
   placement_.pods().update(*entry, next);
+  placement_.pods().finish_held_removal(key);
   return {};
 }
 

@@ -3,9 +3,26 @@
 #include <utility>
 
 #include "core/api/workload.h"
+#include "core/controllers/cron_job/cron_schedule.h"
+#include "core/json/members.h"
 #include "core/objects/accepting.h"
+#include "core/workloads/known_time_zones.h"
 
 namespace berth {
+
+// ValidateCronJobSpec: the time zones are those of this machine.
+Status WorkloadAdmission::check_schedule(Kind kind, const Json& manifest) const {
+  if (kind != Kind::cron_job) return Status::ok();
+  const Json& spec = member(manifest, "spec");
+  const TimeZoneFiles& zones = known_time_zones(context_.options);
+  if (const std::string zone = spec.string_at("timeZone"); !zone.empty()) {
+    if (const Result<TimeZone> known = load_time_zone(zone, zones); !known) {
+      return Status::error("spec.timeZone: " + known.error().message());
+    }
+  }
+  const Result<CronSchedule> schedule = CronSchedule::parse(spec.string_at("schedule"), zones);
+  return schedule ? Status::ok() : Status::error("spec.schedule: " + schedule.error().message());
+}
 
 // Makes of an operator's manifest what is stored.
 Result<Accepted> WorkloadAdmission::admit(Kind kind, Json& manifest, const std::string& expected_key) const {
@@ -15,6 +32,7 @@ Result<Accepted> WorkloadAdmission::admit(Kind kind, Json& manifest, const std::
   if (Status valid = check_workload(kind, manifest, &accepted.warnings, Rules::enforced); !valid.is_success()) {
     return valid;
   }
+  if (Status valid = check_schedule(kind, manifest); !valid.is_success()) return valid;
   accepted.key = key_of(kind, manifest);
   if (!expected_key.empty() && accepted.key != expected_key) {
     return Status::error("metadata.name: the object is \"" + accepted.key + "\", the topic says \"" + expected_key +

@@ -20,6 +20,7 @@ class WorkloadAdmission {
   Status remove(Kind kind, const std::string& key, Propagation propagation);
 
  private:
+  Status check_schedule(Kind kind, const Json& manifest) const;
   Result<Accepted> admit(Kind kind, Json& manifest, const std::string& expected_key) const;
 
   const PlacementContext& context_;

@@ -6,26 +6,37 @@
 #include <vector>
 
 #include "core/api/workload.h"
+#include "core/controllers/cron_job/cron_job_controller.h"
+#include "core/controllers/daemon_set/daemon_set_controller.h"
 #include "core/controllers/deployment/deployment_controller.h"
 #include "core/controllers/garbage_collector.h"
+#include "core/controllers/job/job_controller.h"
 #include "core/controllers/replica_set/replica_set_controller.h"
+#include "core/controllers/stateful_set/stateful_set_controller.h"
+#include "core/controllers/ttl_after_finished_controller.h"
+#include "core/workloads/known_time_zones.h"
 
 namespace berth {
 namespace {
 
 // Owners first: what they write is then synchronised in the same turn.
-std::vector<std::unique_ptr<Controller>> all_controllers() {
+std::vector<std::unique_ptr<Controller>> all_controllers(const GatewayOptions& options) {
   std::vector<std::unique_ptr<Controller>> controllers;
+  controllers.push_back(std::make_unique<CronJobController>(known_time_zones(options)));
   controllers.push_back(std::make_unique<DeploymentController>());
   controllers.push_back(std::make_unique<ReplicaSetController>());
   controllers.push_back(std::make_unique<ReplicaSetController>(kReplicationController));
+  controllers.push_back(std::make_unique<StatefulSetController>());
+  controllers.push_back(std::make_unique<DaemonSetController>());
+  controllers.push_back(std::make_unique<JobController>());
+  controllers.push_back(std::make_unique<TtlAfterFinishedController>());
   return controllers;
 }
 
 }  // namespace
 
 WorkloadControllers::WorkloadControllers(const PlacementContext& context, Placement& placement)
-    : context_(context), cluster_(context, placement), manager_(cluster_, all_controllers()) {}
+    : context_(context), cluster_(context, placement), manager_(cluster_, all_controllers(context.options)) {}
 
 WorkloadControllers::~WorkloadControllers() { context_.timers.cancel(timer_); }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/api/job.h"
 #include "core/api/timestamp.h"
 #include "core/controllers/garbage_collector.h"
 #include "core/json/members.h"
@@ -65,6 +66,7 @@ Json WorkloadWriter::with_kept_metadata(Kind kind, const std::string& key, Json 
     if (wall >= 0) set_unless_said(metadata, "creationTimestamp", Json(to_timestamp(wall)));
     set_unless_said(metadata, "generation", Json(1));
     drop_empty_lists(metadata);
+    if (kind == Kind::job) set_job_defaults(manifest);
     return manifest;
   }
   const Json& before = member(known->manifest, "metadata");
@@ -76,6 +78,7 @@ Json WorkloadWriter::with_kept_metadata(Kind kind, const std::string& key, Json 
   set_unless_said(metadata, "finalizers", member(before, "finalizers"));
   keep_annotations(metadata, member(before, "annotations"));
   drop_empty_lists(metadata);
+  if (kind == Kind::job) set_job_defaults(manifest);  // by the uid
   return manifest;
 }
 

@@ -164,6 +164,35 @@ TEST_F(DeploymentsTest, APodOfAnOperatorThatIsSelectedIsAdopted) {
   EXPECT_EQ(again.string_at("result"), "unchanged") << again.dump();
 }
 
+TEST_F(DeploymentsTest, APodOfAnOperatorWhoseOwnerIsNotHereStays) {
+  start_with_device();
+  std::string owned = pod("own", "u1");
+  owned.insert(owned.find(R"("labels")"), R"("ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet",
+    "name":"far","uid":"r1","controller":true}],"finalizers":["batch.kubernetes.io/job-tracking"],)");
+  apply(owned);
+  apply(deployment("web", 1));
+  run_devices();
+  remove("deployment", "web");
+  run_devices();
+  EXPECT_EQ(pods().size(), 1u);
+  EXPECT_EQ(pods().front()->metadata.name, "own");
+  remove("pod", "own");
+  run_devices();
+  EXPECT_TRUE(pods().empty()) << "nobody here removes its finalizer";
+}
+
+TEST_F(DeploymentsTest, APodThatIsShownAndAppliedAgainStaysThatOfItsController) {
+  start_with_device();
+  apply(deployment("web", 1));
+  run_devices();
+  Json shown = get("pod", pods().front()->metadata.name);
+  EXPECT_EQ(apply(shown.dump()).string_at("error"), "");
+  EXPECT_EQ(pods().size(), 1u);
+  remove("deployment", "web");
+  run_devices();
+  EXPECT_TRUE(pods().empty());
+}
+
 TEST_F(DeploymentsTest, AManifestThatCannotWorkIsRefusedByField) {
   start_with_device();
   const auto error_of = [this](const std::string& spec) {
