@@ -13,9 +13,9 @@
 namespace berth {
 namespace {
 
-// The types of Kubernetes 1.36 (core/v1, policy/v1, scheduling/v1, storage/v1, meta/v1), sorted: the name, then its
-// fields, each with its type where that has fields of its own, in lists as well. +Type: all fields of that one too.
-// Further fields: those that older versions had, and what Berth shows in a status, so that what `get` shows can be
+// The types of Kubernetes 1.36 (apps/v1, core/v1, policy/v1, scheduling/v1, storage/v1, meta/v1), sorted: the name,
+// then its fields, each with its type where that has fields of its own, in lists as well. +Type: all fields of that one
+// too. Further fields: those that older versions had, and what Berth shows in a status, so that what `get` shows can be
 // applied again; what devices say of their containers is not looked into. Types that a pod's volume and a
 // PersistentVolume have under one name are held once, with the fields of both. One text, since a table of pointers
 // would be relocated at each start.
@@ -42,7 +42,7 @@ Cinder fsType readOnly secretRef=SecretReference volumeID
 ClaimReference claimName readOnly
 ClientIPConfig timeoutSeconds
 ClusterTrustBundleProjection labelSelector=LabelSelector name optional path signerName
-Condition lastHeartbeatTime lastProbeTime lastTransitionTime message observedGeneration reason status type
+Condition lastHeartbeatTime lastProbeTime lastTransitionTime lastUpdateTime message observedGeneration reason status type
 ConfigMap +Object binaryData data immutable status=Shown
 ConfigMapNodeConfigSource kubeletConfigKey name namespace resourceVersion uid
 ConfigMapProjection items=KeyToPath name optional
@@ -58,7 +58,22 @@ ContainerPort containerPort hostIP hostPort name protocol
 ContainerResizePolicy resourceName restartPolicy
 ContainerRestartRule action exitCodes=ContainerRestartRuleOnExitCodes
 ContainerRestartRuleOnExitCodes operator values
+ControllerRevision +Object data revision status=Shown
+CronJob +Object spec=CronJobSpec status=CronJobStatus
+CronJobSpec concurrencyPolicy failedJobsHistoryLimit jobTemplate=JobTemplateSpec schedule startingDeadlineSeconds
+  successfulJobsHistoryLimit suspend timeZone
+CronJobStatus active=ObjectReference lastScheduleTime lastSuccessfulTime
 DaemonEndpoint Port
+DaemonSet +Object spec=DaemonSetSpec status=DaemonSetStatus
+DaemonSetSpec minReadySeconds revisionHistoryLimit selector=LabelSelector template=PodTemplateSpec
+  updateStrategy=UpdateStrategy
+DaemonSetStatus collisionCount conditions=Condition currentNumberScheduled desiredNumberScheduled numberAvailable
+  numberMisscheduled numberReady numberUnavailable observedGeneration updatedNumberScheduled
+Deployment +Object spec=DeploymentSpec status=DeploymentStatus
+DeploymentSpec minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit selector=LabelSelector
+  strategy=UpdateStrategy template=PodTemplateSpec
+DeploymentStatus availableReplicas collisionCount conditions=Condition observedGeneration readyReplicas replicas
+  terminatingReplicas unavailableReplicas updatedReplicas
 Disks awsElasticBlockStore=AWSElasticBlockStore azureDisk=AzureDisk azureFile=AzureFile cephfs=CephFS cinder=Cinder
   csi=CSI fc=FC flexVolume=Flex flocker=Flocker gcePersistentDisk=GCEPersistentDisk glusterfs=Glusterfs
   hostPath=HostPath iscsi=ISCSI nfs=NFS photonPersistentDisk=PhotonPersistentDisk portworxVolume=Portworx
@@ -89,6 +104,13 @@ ISCSI chapAuthDiscovery chapAuthSession fsType initiatorName iqn iscsiInterface 
   secretRef=SecretReference targetPortal
 Image pullPolicy reference
 Ip ip
+Job +Object spec=JobSpec status=JobStatus
+JobSpec activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode completions managedBy manualSelector
+  maxFailedIndexes parallelism podFailurePolicy=PodFailurePolicy podReplacementPolicy selector=LabelSelector
+  successPolicy=SuccessPolicy suspend template=PodTemplateSpec ttlSecondsAfterFinished
+JobStatus active completedIndexes completionTime conditions=Condition failed failedIndexes ready startTime succeeded
+  terminating uncountedTerminatedPods=UncountedTerminatedPods
+JobTemplateSpec metadata=ObjectMeta spec=JobSpec
 KeySelector key name optional
 KeyToPath key mode path
 LabelSelector matchExpressions=Requirement matchLabels
@@ -135,6 +157,7 @@ ObjectReference apiVersion fieldPath kind name namespace resourceVersion uid
 OwnerReference apiVersion blockOwnerDeletion controller kind name uid
 PersistentVolume +Object spec=PersistentVolumeSpec status=PersistentVolumeStatus
 PersistentVolumeClaim +Object spec=PersistentVolumeClaimSpec status=PersistentVolumeClaimStatus
+PersistentVolumeClaimRetention whenDeleted whenScaled
 PersistentVolumeClaimSpec accessModes dataSource=TypedLocalObjectReference dataSourceRef=TypedObjectReference
   resources=VolumeResources selector=LabelSelector storageClassName volumeAttributesClassName volumeMode volumeName
 PersistentVolumeClaimStatus accessModes allocatedResourceStatuses allocatedResources capacity conditions=Condition
@@ -157,6 +180,10 @@ PodDisruptionBudgetSpec maxUnavailable minAvailable selector=LabelSelector unhea
 PodDisruptionBudgetStatus conditions=Condition currentHealthy desiredHealthy disruptedPods disruptionsAllowed
   expectedPods observedGeneration
 PodExtendedResourceClaimStatus requestMappings=ContainerExtendedResourceRequest resourceClaimName
+PodFailurePolicy rules=PodFailurePolicyRule
+PodFailurePolicyOnExitCodes containerName operator values
+PodFailurePolicyOnPodConditions status type
+PodFailurePolicyRule action onExitCodes=PodFailurePolicyOnExitCodes onPodConditions=PodFailurePolicyOnPodConditions
 PodReadinessGate conditionType
 PodResourceClaim name resourceClaimName resourceClaimTemplateName
 PodResourceClaimStatus name resourceClaimName
@@ -178,6 +205,7 @@ PodStatus allocatedResources conditions=Condition containerStatuses deleting eph
   nodeAllocatableResourceClaimStatuses=NodeAllocatableResourceClaimStatus nodeName nominatedNodeName
   observedGeneration phase podIP podIPs=Ip qosClass reason resize resourceClaimStatuses=PodResourceClaimStatus
   resources=ResourceRequirements scheduler startTime uid
+PodTemplateSpec metadata=ObjectMeta spec=PodSpec
 PortStatus error port protocol
 Portworx fsType readOnly volumeID
 PreferredSchedulingTerm preference=NodeSelectorTerm weight
@@ -187,10 +215,17 @@ Probe exec=ExecAction failureThreshold grpc=GRPCAction httpGet=HTTPGetAction ini
 Projected defaultMode sources=VolumeProjection
 Quobyte group readOnly registry tenant user volume
 RBD fsType image keyring monitors pool readOnly secretRef=SecretReference user
+ReplicaSet +Object spec=ReplicaSetSpec status=ReplicaSetStatus
+ReplicaSetSpec minReadySeconds replicas selector=LabelSelector template=PodTemplateSpec
+ReplicaSetStatus availableReplicas conditions=Condition fullyLabeledReplicas observedGeneration readyReplicas replicas
+  terminatingReplicas
+ReplicationController +Object spec=ReplicationControllerSpec status=ReplicaSetStatus
+ReplicationControllerSpec minReadySeconds replicas selector template=PodTemplateSpec
 Requirement key operator values
 ResourceClaim name request
 ResourceFieldSelector containerName divisor resource
 ResourceRequirements claims=ResourceClaim limits requests
+RollingUpdate maxSurge maxUnavailable partition
 SELinuxOptions level role type user
 ScaleIO fsType gateway protectionDomain readOnly secretRef=SecretReference sslEnabled storageMode storagePool system
   volumeName
@@ -213,9 +248,19 @@ ServiceStatus conditions=Condition loadBalancer=LoadBalancerStatus
 SessionAffinityConfig clientIP=ClientIPConfig
 Shown conditions=Condition
 SleepAction seconds
+StatefulSet +Object spec=StatefulSetSpec status=StatefulSetStatus
+StatefulSetOrdinals start
+StatefulSetSpec minReadySeconds ordinals=StatefulSetOrdinals
+  persistentVolumeClaimRetentionPolicy=PersistentVolumeClaimRetention podManagementPolicy replicas revisionHistoryLimit
+  selector=LabelSelector serviceName template=PodTemplateSpec updateStrategy=UpdateStrategy
+  volumeClaimTemplates=PersistentVolumeClaim
+StatefulSetStatus availableReplicas collisionCount conditions=Condition currentReplicas currentRevision
+  observedGeneration readyReplicas replicas updateRevision updatedReplicas
 StorageClass +Object allowVolumeExpansion allowedTopologies=TopologySelectorTerm mountOptions parameters provisioner
   reclaimPolicy status=Shown volumeBindingMode
 StorageOS fsType readOnly secretRef=ObjectReference volumeName volumeNamespace
+SuccessPolicy rules=SuccessPolicyRule
+SuccessPolicyRule succeededCount succeededIndexes
 TCPSocketAction host port
 Taint effect key timeAdded value
 TokenRequest audience expirationSeconds
@@ -226,6 +271,8 @@ TopologySpreadConstraint labelSelector=LabelSelector matchLabelKeys maxSkew minD
   nodeTaintsPolicy topologyKey whenUnsatisfiable
 TypedLocalObjectReference apiGroup kind name
 TypedObjectReference apiGroup kind name namespace
+UncountedTerminatedPods failed succeeded
+UpdateStrategy rollingUpdate=RollingUpdate type
 Volume +Disks configMap=ConfigMapVolume downwardAPI=DownwardAPI emptyDir=EmptyDir ephemeral=Ephemeral gitRepo=GitRepo
   image=Image name persistentVolumeClaim=ClaimReference projected=Projected secret=SecretVolume
 VolumeDevice devicePath name
@@ -242,7 +289,7 @@ WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName hostProc
 WorkloadReference name podGroup podGroupReplicaKey
 )";
 
-constexpr std::size_t kTypesCount = 169;
+constexpr std::size_t kTypesCount = 203;
 
 constexpr std::string_view word_at(std::size_t start) {
   return kTypes.substr(start, kTypes.find_first_of(" \n", start) - start);

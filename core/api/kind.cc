@@ -23,6 +23,14 @@ const std::vector<KindName>& kinds() {
       {Kind::csi_storage_capacity, "CSIStorageCapacity", "csistoragecapacities", "", "storage.k8s.io/v1", true},
       {Kind::config_map, "ConfigMap", "configmaps", "cm", "v1", true},
       {Kind::secret, "Secret", "secrets", "", "v1", true},
+      {Kind::replication_controller, "ReplicationController", "replicationcontrollers", "rc", "v1", true},
+      {Kind::replica_set, "ReplicaSet", "replicasets", "rs", "apps/v1", true},
+      {Kind::deployment, "Deployment", "deployments", "deploy", "apps/v1", true},
+      {Kind::stateful_set, "StatefulSet", "statefulsets", "sts", "apps/v1", true},
+      {Kind::daemon_set, "DaemonSet", "daemonsets", "ds", "apps/v1", true},
+      {Kind::job, "Job", "jobs", "", "batch/v1", true},
+      {Kind::cron_job, "CronJob", "cronjobs", "cj", "batch/v1", true},
+      {Kind::controller_revision, "ControllerRevision", "controllerrevisions", "", "apps/v1", true},
   };
   return kKinds;
 }

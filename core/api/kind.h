@@ -22,6 +22,14 @@ enum class Kind {
   csi_storage_capacity,
   config_map,
   secret,
+  replication_controller,
+  replica_set,
+  deployment,
+  stateful_set,
+  daemon_set,
+  job,
+  cron_job,
+  controller_revision,
 };
 struct KindName {
   Kind kind;

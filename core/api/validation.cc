@@ -7,6 +7,7 @@
 #include "core/api/policy.h"
 #include "core/api/service.h"
 #include "core/api/volume.h"
+#include "core/api/workload.h"
 
 namespace berth {
 
@@ -37,6 +38,14 @@ Status check_object(Kind kind, const Json& object, Warnings* warnings, Rules rul
     case Kind::csi_storage_capacity: return check_with(decode_csi_storage_capacity, object, warnings, rules);
     case Kind::config_map: return check_with(decode_config_map, object, warnings, rules);
     case Kind::secret: return check_with(decode_secret, object, warnings, rules);
+    case Kind::replication_controller:
+    case Kind::replica_set:
+    case Kind::deployment:
+    case Kind::stateful_set:
+    case Kind::daemon_set:
+    case Kind::job:
+    case Kind::cron_job:
+    case Kind::controller_revision: return check_workload(kind, object, warnings, rules);
   }
   return Status::error("kind: unknown");
 }

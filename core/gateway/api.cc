@@ -43,6 +43,15 @@ Json fit(Json object) {
 // The kind named in a request, by any of its names.
 const KindName* kind_of(const Json& request) { return find_kind(api_text(request, "kind")); }
 
+// What becomes of what the object owns (meta/v1 DeletionPropagation).
+Result<Propagation> propagation_of(const Json& request) {
+  const std::string said = api_text(request, "propagation");
+  if (said.empty() || said == "Background") return Propagation::background;
+  if (said == "Foreground") return Propagation::foreground;
+  if (said == "Orphan") return Propagation::orphan;
+  return Status::error("propagation: \"" + said + "\" is not one of Background, Foreground, Orphan");
+}
+
 std::string key_of_request(const KindName& kind, const Json& request) {
   std::string name = api_text(request, "name");
   if (!kind.namespaced || name.empty()) return name;
@@ -166,9 +175,11 @@ Json Api::remove(const Json& request) {
   if (!instead.empty() && !context_.objects.has(kind->kind, key)) {
     return api_failure("Node \"" + key + "\" cannot be deleted: " + instead);
   }
+  const Result<Propagation> propagation = propagation_of(request);
+  if (!propagation) return api_failure(propagation.error().message());
   Status removed;
-  context_.mirror.apply_unretained(kind->kind, key,
-                                   [&] { removed = orders_.remove(kind->kind, key, api_text(request, "uid")); });
+  context_.mirror.apply_unretained(
+      kind->kind, key, [&] { removed = orders_.remove(kind->kind, key, api_text(request, "uid"), *propagation); });
   if (!removed.is_success()) return api_failure(removed.message());
   const bool gone = !context_.objects.has(kind->kind, key);
   Json reply = api_success().set("result", gone ? "deleted" : "deleting").set("key", key);

@@ -18,12 +18,15 @@ constexpr Millis kTickMs = 1000;
 // published.
 constexpr std::int64_t kRepublishUs = 5'000;
 constexpr std::int64_t kPublishUs = 5'000;
-constexpr std::int64_t kPrepareUs = 10'000;  // so long prepare_ahead() works in the turn of a tick
+constexpr std::int64_t kControllersUs = 10'000;  // so long controllers begin with one more object in one turn
+constexpr std::int64_t kPrepareUs = 10'000;      // so long prepare_ahead() works in the turn of a tick
 
 // What the broker retains may be on its disk, and is read by every operator: no Secret. What is larger than a message
 // cannot be retained at all.
 std::optional<std::string> mirrored_text(const Objects& objects, Kind kind, const std::string& key) {
   if (kind == Kind::secret) return std::nullopt;
+  const PodEntry* pod = kind == Kind::pod ? objects.pods().find(key) : nullptr;
+  if (pod != nullptr && !is_mirrored(*pod->pod)) return std::nullopt;
   std::optional<std::string> text = objects.text(kind, key);
   if (text && text->size() > kMessageLimits.bytes) text.reset();
   return text;
@@ -50,6 +53,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
                objects_, nodes_, identity_, mirror_,  mirror_.publisher(),
                events_},
       placement_(context_),
+      workloads_(context_, placement_),
       orders_(context_, placement_),
       view_(context_, placement_),
       desired_(context_, orders_),
@@ -74,6 +78,7 @@ Status Gateway::start() {
   if (Status loaded = load(); !loaded.is_success()) return loaded;
   context_.publisher.set_mirror_mark(identity_->id.store_id);
   placement_.recover();
+  workloads_.begin();
   if (const std::string why = locked_secrets(objects_); !why.empty()) {
     context_.log.write(Level::error, "Secrets cannot be read, and are kept as they are", {{"reason", why}});
   }
@@ -132,6 +137,7 @@ Status Gateway::finish_turn() {
   const std::int64_t republish_end_us = context_.clock.now_us() + kRepublishUs;
   mirror_.republish(republish_end_us);
   placement_.ask_nodes(republish_end_us);
+  if (workloads_.run(context_.clock.now_us() + kControllersUs)) turn_again();
   placement_.lifecycle().retry_provisioned();
   placement_.lifecycle().begin_deferred();
   if (placement_.schedule_pending()) turn_again();

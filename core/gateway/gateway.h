@@ -17,6 +17,7 @@
 #include "core/gateway/store_watch.h"
 #include "core/handshake/gateway_presence.h"
 #include "core/placement/placement.h"
+#include "core/workloads/workload_controllers.h"
 
 namespace berth {
 
@@ -108,6 +109,7 @@ class Gateway final : public Transport::Handler {
   AdmissionPolicy admission_;
   PlacementContext context_;
   Placement placement_;
+  WorkloadControllers workloads_;
   Orders orders_;
   StatusView view_;
   DesiredInbox desired_;

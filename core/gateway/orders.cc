@@ -1,6 +1,8 @@
 #include "core/gateway/orders.h"
 
+#include "core/api/workload.h"
 #include "core/objects/accepting.h"
+#include "core/objects/made_pods.h"
 #include "core/objects/reserved_labels.h"
 #include "core/placement/retired.h"
 
@@ -16,6 +18,7 @@ Result<Accepted> Orders::apply(Kind kind, const Json& object, const std::string&
 }
 
 Result<Accepted> Orders::apply_other(Kind kind, const Json& object, const std::string& expected_key) {
+  if (is_workload(kind)) return workloads_.accept(kind, object, expected_key);
   Result<Accepted> accepted = placement_.objects().accept(kind, object, expected_key);
   const bool is_volume = kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim;
   if (is_volume && accepted && accepted->result != "unchanged") placement_.refusals().end_of_volumes();
@@ -39,8 +42,9 @@ std::optional<Json> Orders::with_uid_of_orphan(const Json& object) const {
 
 Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expected_key, bool recreate) {
   const std::optional<Json> named = recreate ? std::nullopt : with_uid_of_orphan(object);
-  Result<PodAdmission::Admitted> admitted =
-      placement_.pod_admission().admit(named ? *named : object, expected_key, recreate);
+  Json manifest = named ? *named : object;
+  drop_made_here(manifest);
+  Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(manifest, expected_key, recreate);
   if (!admitted) return admitted.error();
   const CountedPtr<Pod>& pod = admitted->pod;
   const std::string key = pod->metadata.key();
@@ -67,6 +71,7 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
 }
 
 Result<Accepted> Orders::check(Kind kind, const Json& object) {
+  if (is_workload(kind)) return workloads_.check(kind, object);
   return kind == Kind::node ? check_node_overlay(object, {}) : placement_.objects().check(kind, object);
 }
 
@@ -118,7 +123,7 @@ std::string Orders::why_unknown(Kind kind) const {
   return "; what these nodes run is not known yet, and is ended if it has that name: " + text;
 }
 
-Status Orders::remove(Kind kind, const std::string& key, const std::string& uid) {
+Status Orders::remove(Kind kind, const std::string& key, const std::string& uid, Propagation propagation) {
   const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
   const Json manifest = context_.objects.manifest(kind, key);
   // The name may be another pod's by now; the workload is still that uid's.
@@ -163,6 +168,7 @@ Status Orders::remove(Kind kind, const std::string& key, const std::string& uid)
     placement_.volumes().begin_delete(kind, key);
     return Status::ok();
   }
+  if (is_workload(kind)) return workloads_.remove(kind, key, propagation);
   placement_.changes().erase(kind, key);
   if (kind == Kind::node) placement_.nodes().refresh(key);
   return Status::ok();

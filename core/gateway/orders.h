@@ -7,13 +7,15 @@
 
 #include "core/api/decode.h"
 #include "core/placement/placement.h"
+#include "core/workloads/workload_admission.h"
 
 namespace berth {
 
 class Orders {
  public:
   // Both outlive it.
-  Orders(const PlacementContext& context, Placement& placement) : context_(context), placement_(placement) {}
+  Orders(const PlacementContext& context, Placement& placement)
+      : context_(context), placement_(placement), workloads_(context) {}
 
   // `expected_key`: the name that the topic says; empty: any. `recreate`: the object is a new one, even of a known
   // name. Code::unschedulable: there is no capacity for new objects.
@@ -21,7 +23,9 @@ class Orders {
   // What apply() would answer for an object that is no pod; changes nothing.
   Result<Accepted> check(Kind kind, const Json& object);
   // Deletes by name; `uid` empty: whatever uid. An error when there is nothing of that name (or uid).
-  Status remove(Kind kind, const std::string& key, const std::string& uid);
+  // `propagation`: what becomes of what a workload owns.
+  Status remove(Kind kind, const std::string& key, const std::string& uid,
+                Propagation propagation = Propagation::background);
 
  private:
   // While nodes have not answered: what was deleted by uid or by name is ended when they list it.
@@ -37,6 +41,7 @@ class Orders {
 
   const PlacementContext& context_;
   Placement& placement_;
+  WorkloadAdmission workloads_;
 };
 
 }  // namespace berth

@@ -283,6 +283,9 @@ Json StatusView::status_of(Kind kind, const std::string& key) const {
   }
   const Json manifest = context_.objects.manifest(kind, key);
   if (manifest.is_null()) return {};
+  if (const Workloads::Entry* workload = context_.objects.workloads().find(kind, key)) {
+    return workload->status.is_null() ? Json::object() : workload->status;
+  }
   Json status = Json::object();
   const auto add_half = [&status](const auto& half) {
     status.set("phase", half->phase);
@@ -330,6 +333,8 @@ Json StatusView::view(Kind kind, const std::string& key) const {
     if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
       object.set("status", status_of(kind, key));
     }
+    const Workloads::Entry* workload = context_.objects.workloads().find(kind, key);
+    if (workload != nullptr && !workload->status.is_null()) object.set("status", workload->status);
     if (kind == Kind::pod_disruption_budget)
       object.set("status", budget_status(*context_.objects.find<PodDisruptionBudget>(key)));
     if (kind == Kind::pod) {

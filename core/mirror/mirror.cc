@@ -39,6 +39,7 @@ void Mirror::publish(Kind kind, const std::string& key) {
 void Mirror::publish_accepted(PodEntry& entry) {
   const std::string& key = entry.key;
   entry.seen_session = barrier_.session();
+  if (!is_mirrored(*entry.pod)) return;
   if (order_in_hand_ != entry.pod->manifest().text() || under_way_.contains(key)) return publish(Kind::pod, key);
   entry.order_session = barrier_.session();
 }
@@ -116,7 +117,7 @@ void Mirror::start_session() {
 void Mirror::on_synced() {
   republish_from_ = 0;
   republished_ = {};
-  for (const auto& [named, number] : cleared_) publisher_.mark(named.first, named.second);
+  for (const auto& [named, number] : cleared_) publisher_.repeat(named.first, named.second);
   for (const auto& [kind, key] : superseded_.objects()) publish(kind, key);
 }
 
@@ -125,8 +126,9 @@ void Mirror::republish(std::int64_t end_us) {
   while (has_more_to_republish() && !is_full && clock_.now_us() < end_us) {
     const Kind kind = kinds()[republish_from_].kind;
     if (const std::optional<std::string> key = objects_.next_key(kind, republished_)) {
-      if (!is_seen(kind, *key)) publish(kind, *key);
-      publisher_.mark(kind, *key);
+      const PodEntry* pod = kind == Kind::pod ? objects_.pods().find(*key) : nullptr;
+      if (!is_seen(kind, *key) && (pod == nullptr || is_mirrored(*pod->pod))) publish(kind, *key);
+      publisher_.repeat(kind, *key);
     } else {
       ++republish_from_;
       republished_ = {};

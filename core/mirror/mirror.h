@@ -21,9 +21,12 @@
 #include "core/mirror/superseded_orders.h"
 #include "core/mirror/sync_barrier.h"
 #include "core/objects/identity.h"
+#include "core/objects/made_pods.h"
 #include "core/objects/objects.h"
 
 namespace berth {
+
+inline bool is_mirrored(const Pod& pod) { return !is_made_here(pod); }
 
 class Mirror {
  public:

@@ -47,8 +47,15 @@ class RetainedPublisher {
     std::function<void(Kind, const std::string&)> mirrored = [](Kind, const std::string&) {};
   };
 
-  // The object's status is to be published.
-  void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
+  // The object's status, which may have changed, is to be published.
+  void mark(Kind kind, const std::string& key) {
+    repeat(kind, key);
+    if (observer_) observer_(kind, key);
+  }
+  // It is to be published again, as it was.
+  void repeat(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
+  // Called with each object that mark() is called with.
+  void observe(std::function<void(Kind, const std::string&)> observer) { observer_ = std::move(observer); }
   void tick();
   // The object's manifest is to be published. The mark is its correlation data: the gateway reads desired/ too, and
   // must tell its own mirror from an operator's order. That of an object that is gone clears the topic, after the
@@ -73,6 +80,7 @@ class RetainedPublisher {
 
   Turn& turn_;
   const Topics& topics_;
+  std::function<void(Kind, const std::string&)> observer_;
   Named dirty_;                                            // whose status is to be published
   Named mirrors_;                                          // whose mirror is
   std::pair<Kind, std::string> last_shown_, last_mirror_;  // the next turn goes on behind them

@@ -7,6 +7,7 @@
 #include "core/api/namespace.h"
 #include "core/api/packed.h"
 #include "core/api/service.h"
+#include "core/api/workload.h"
 #include "core/bytes.h"
 #include "core/check.h"
 #include "core/objects/accepting.h"
@@ -104,18 +105,23 @@ struct Stored<Secret> {
   static constexpr auto kDecode = decode_secret;
 };
 
-constexpr Json::Limits kStoredLimits{.bytes = 1u << 20, .depth = 80};
-
-}  // namespace
-
+// Calls visit(shelf) with that of a kind that has one.
 template <class Shelves, class Visit>
-void Objects::with_shelf(Shelves& shelves, Kind kind, Visit visit) {
+void with_shelf(Shelves& shelves, Kind kind, Visit visit) {
   const auto try_one = [&](auto& shelf) {
     using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
     if (Stored<T>::kKind == kind) visit(shelf);
   };
   std::apply([&](auto&... shelf) { (try_one(shelf), ...); }, shelves);
 }
+
+void stage(Store& store, Kind kind, const std::string& key, const Json& value) {
+  store.put(Table::object, record_key(kind, key), value.dump());
+}
+
+constexpr Json::Limits kStoredLimits{.bytes = 1u << 20, .depth = 80};
+
+}  // namespace
 
 Status Objects::load(const RecordView& record) {
   const std::size_t slash = record.key.find('/');
@@ -140,6 +146,10 @@ Status Objects::load(const RecordView& record) {
   if (kind->kind == Kind::node) {
     overlays_.insert_or_assign(std::string(record.key.substr(slash + 1)), std::move(*json));
     return Status::ok();
+  }
+  if (is_workload(kind->kind)) {
+    const Status loaded = workloads_.load(kind->kind, *json);
+    return loaded.is_success() ? loaded : damaged(loaded.message());
   }
   Status status;
   std::string key;
@@ -167,10 +177,6 @@ Status Objects::put_secret(Secret secret) {
   return Status::ok();
 }
 
-void Objects::stage(Kind kind, const std::string& key, const Json& value) {
-  store_.put(Table::object, record_key(kind, key), value.dump());
-}
-
 const Json* Objects::overlay(const std::string& node) const {
   auto found = overlays_.find(node);
   return found == overlays_.end() ? nullptr : &found->second;
@@ -180,7 +186,7 @@ template <class T>
 void Objects::put(T object) {
   static_assert(!std::is_same_v<T, Secret>, "see put_secret()");
   const std::string key = object.metadata.key();
-  stage(Stored<T>::kKind, key, object.manifest);
+  stage(store_, Stored<T>::kKind, key, object.manifest);
   std::get<Shelf<T>>(shelves_).insert_or_assign(key, std::make_shared<const T>(std::move(object)));
   note_changed(Stored<T>::kKind, key);
 }
@@ -197,7 +203,7 @@ template void Objects::put(CsiStorageCapacity);
 template void Objects::put(ConfigMap);
 
 void Objects::put_overlay(const std::string& node, Json manifest) {
-  stage(Kind::node, node, manifest);
+  stage(store_, Kind::node, node, manifest);
   overlays_.insert_or_assign(node, std::move(manifest));
 }
 
@@ -273,6 +279,10 @@ std::optional<std::string> Objects::text(Kind kind, const std::string& key) cons
 
 const Json* Objects::find_other(Kind kind, const std::string& key) const {
   if (kind == Kind::node) return overlay(key);
+  if (is_workload(kind)) {
+    const Workloads::Entry* entry = workloads_.find(kind, key);
+    return entry == nullptr ? nullptr : &entry->manifest;
+  }
   const Json* manifest = nullptr;
   with_shelf(shelves_, kind, [&](const auto& shelf) {
     if (const auto found = shelf.find(key); found != shelf.end()) manifest = &found->second->manifest;
@@ -282,6 +292,7 @@ const Json* Objects::find_other(Kind kind, const std::string& key) const {
 
 std::vector<std::string> Objects::keys(Kind kind) const {
   if (kind == Kind::node) return keys_of(overlays_);
+  if (is_workload(kind)) return keys_of(workloads_.of(kind));
   std::vector<std::string> keys;
   if (kind == Kind::pod) {
     keys = keys_of(pods_.all());
@@ -301,6 +312,7 @@ std::optional<std::string> Objects::next_key(Kind kind, Place& place) const {
     return pods[index].key;
   }
   if (kind == Kind::node) next = key_behind(overlays_, place.key);
+  if (is_workload(kind)) next = key_behind(workloads_.of(kind), place.key);
   with_shelf(shelves_, kind, [&](const auto& shelf) { next = key_behind(shelf, place.key); });
   if (next) place.key = *next;
   return next;

@@ -23,6 +23,7 @@
 #include "core/objects/configs.h"
 #include "core/objects/disruption.h"
 #include "core/objects/pods.h"
+#include "core/objects/workloads.h"
 #include "core/store.h"
 
 namespace berth {
@@ -30,7 +31,8 @@ namespace berth {
 class Objects final : public Lister {
  public:
   // `sealer` outlives it. Null: Secrets are not kept.
-  explicit Objects(Store& store, Sealer* sealer = nullptr) : store_(store), configs_(sealer), pods_(store) {}
+  explicit Objects(Store& store, Sealer* sealer = nullptr)
+      : store_(store), configs_(sealer), pods_(store), workloads_(store) {}
 
   // Tells by uid which pods run where they were placed, for disruption_of(); until then none does.
   void count_running_by(std::function<bool(std::string_view uid)> is_running) { is_running_ = std::move(is_running); }
@@ -40,6 +42,8 @@ class Objects final : public Lister {
 
   Pods& pods() { return pods_; }
   const Pods& pods() const { return pods_; }
+  Workloads& workloads() { return workloads_; }
+  const Workloads& workloads() const { return workloads_; }
 
   // The operator's overlay of a node; null when there is none.
   const Json* overlay(const std::string& node) const;
@@ -110,17 +114,14 @@ class Objects final : public Lister {
   const Shelf<T>& shelf() const {
     return std::get<Shelf<T>>(shelves_);
   }
-  // Calls visit(shelf) with that of a kind other than pods and nodes.
-  template <class Shelves, class Visit>
-  static void with_shelf(Shelves& shelves, Kind kind, Visit visit);
   const Json* find_other(Kind kind, const std::string& key) const;  // of a kind other than pods
-  void stage(Kind kind, const std::string& key, const Json& value);
-  void note_changed(Kind kind, const std::string& key);  // after it
+  void note_changed(Kind kind, const std::string& key);             // after it
 
   Store& store_;
   Configs configs_;
   std::function<bool(std::string_view uid)> is_running_;
   Pods pods_;
+  Workloads workloads_;
   std::map<std::string, Json> overlays_;
   ChangeLog volume_changes_;
   std::map<std::string, std::set<std::string>> made_by_;  // by node

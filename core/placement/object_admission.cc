@@ -224,10 +224,9 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
     case Kind::csi_storage_capacity: return keep_as(decode_csi_storage_capacity);
     case Kind::config_map: return keep_as(decode_config_map);
     case Kind::secret: return keep_as(decode_secret);
-    case Kind::pod:
-    case Kind::node: break;
+    default: break;
   }
-  check_failed("pods and nodes are accepted elsewhere", __FILE__, __LINE__);
+  check_failed("pods, nodes and workloads are accepted elsewhere", __FILE__, __LINE__);
 }
 
 }  // namespace berth

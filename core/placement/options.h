@@ -20,6 +20,8 @@
 
 namespace berth {
 
+class TimeZoneFiles;
+
 // What a store without any record is taken for (P15).
 enum class FirstBoot {
   is_new,  // of a new installation: nothing runs yet that this gateway does not know of, unless something says
@@ -55,6 +57,7 @@ struct GatewayOptions {
   StoreMarks* marks = nullptr;        // outlives the gateway; null: an older copy of the store is not noticed by itself
   std::optional<ProofKey> proof_key;  // of this machine, kept outside of the store; none: no term is proven to nodes
   Sealer* sealer = nullptr;           // outlives the gateway; null: Secrets are not accepted
+  const TimeZoneFiles* time_zones = nullptr;  // of CronJobs; outlives the gateway; null: only UTC is known
   CertificateIssuer* issuer =
       nullptr;  // outlives the gateway, or calls nothing any more; null: no authority is here (N10)
   std::vector<std::string> set_aside;  // files of earlier, damaged stores; shown in the status

@@ -8,8 +8,10 @@
 #include "core/api/gated_update.h"
 #include "core/api/packed.h"
 #include "core/handshake/fields.h"
+#include "core/json/members.h"
 #include "core/objects/accepting.h"
 #include "core/objects/look_ups.h"
+#include "core/objects/made_pods.h"
 #include "core/placement/ephemeral_claims.h"
 
 namespace berth {
@@ -56,6 +58,18 @@ Json fixed_part(Json fixed, bool is_gated) {
     }
   }
   return fixed;
+}
+
+// What is not the operator's to say of a pod that a controller has.
+void keep_owners(Json& manifest, const Pod& before) {
+  if (before.metadata.controller_uid.empty() && !is_made_here(before)) return;
+  Json* mine = object_at(manifest, "metadata");
+  if (mine == nullptr) return;
+  const Json known = before.manifest().json();
+  for (const std::string_view key : {"ownerReferences", "finalizers", "managedFields"}) {
+    const Json& value = member(member(known, "metadata"), key);
+    if (mine->find(key) == nullptr && !value.is_null()) mine->set(key, value);
+  }
 }
 
 template <class T>
@@ -115,6 +129,8 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
   Json manifest = as_accepted(Kind::pod, object);
   if (Status admitted = admit_priority(manifest); !admitted.is_success()) return admitted;
   manifest.erase("status");  // the gateway's own
+  const PodEntry* entry = context_.objects.pods().find(key_of(Kind::pod, manifest));
+  if (entry != nullptr && !recreate) keep_owners(manifest, *entry->pod);
   Warnings warnings;
   Result<Pod> decoded = decode_named<Pod>(decode_pod, manifest, expected_key, warnings);
   if (!decoded) return decoded.error();
@@ -125,7 +141,6 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
   if (!has_profile(*pod)) {
     return Status::error("spec.schedulerName: no profile \"" + pod->spec->scheduler_name + "\" in this gateway");
   }
-  const PodEntry* entry = context_.objects.pods().find(key);
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
     pod->metadata.uid = same ? entry->pod->uid() : Text(context_.random.hex_id());

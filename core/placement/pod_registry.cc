@@ -57,6 +57,14 @@ bool knows_less(const Json& observed, const Json& report, const Json& before) {
          before.string_at("epoch") == observed.string_at("epoch");
 }
 
+// The Job that made the pod counts it before it goes (batch/v1).
+bool waits_for_its_job(const Pod& pod) {
+  if (pod.metadata.controller_uid.empty() || !is_made_here(pod)) return false;
+  const Json manifest = pod.manifest().json();
+  const Json::Array& finalizers = list_of(member(manifest, "metadata"), "finalizers");
+  return std::find(finalizers.begin(), finalizers.end(), Json("batch.kubernetes.io/job-tracking")) != finalizers.end();
+}
+
 }  // namespace
 
 void PodRegistry::create(const PodPtr& pod) {
@@ -81,7 +89,9 @@ bool PodRegistry::update(PodEntry& entry, const CountedPtr<Pod>& next) {
   next->start_time = before->start_time;
   if (next->manifest() == before->manifest()) return false;
   const std::string key = next->metadata.key();
-  context_.mirror.past().remember_version(key, before->manifest().json(), next->manifest().json());
+  if (is_mirrored(*next)) {
+    context_.mirror.past().remember_version(key, before->manifest().json(), next->manifest().json());
+  }
   context_.objects.pods().put(next);
   context_.objects.pods().save(key);
   context_.mirror.publish_accepted(entry);
@@ -95,7 +105,8 @@ void PodRegistry::tell_scheduler(const PodEntry& entry, const PodPtr& before) {
   std::string_view uid = entry.pod->uid();
   parts_.lifecycle.set_pod(uid, entry.pod);
   const bool has_binding = parts_.state.bindings.contains(uid);
-  if (has_binding ? !parts_.scheduler.cache().is_placed(uid) : entry.finished) return;
+  // One that is being deleted and has no row is in no queue, and only waits for its controller.
+  if (has_binding ? !parts_.scheduler.cache().is_placed(uid) : entry.finished || entry.deleting) return;
   parts_.scheduler.handlers().pod_updated(before, entry.pod);
 }
 
@@ -136,13 +147,18 @@ void PodRegistry::remove(PodEntry& entry) {
 
 void PodRegistry::finish_removal(const std::string& key) {
   PodEntry* entry = context_.objects.pods().find(key);
+  if (waits_for_its_job(*entry->pod)) {
+    context_.publisher.mark(Kind::pod, key);
+    return parts_.scheduler.queue().remove(std::string(entry->pod->uid()));
+  }
   const Json successor = entry->extras().successor.json();
   const PodPtr pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
   parts_.output.pod_gone(*entry);
   forget_position(context_, pod->uid());
-  context_.mirror.past().remember_gone(key, pod->manifest().json());
+  const bool was_ordered = is_mirrored(*pod) || order_retained;
+  if (was_ordered) context_.mirror.past().remember_gone(key, pod->manifest().json());
   context_.objects.pods().erase(key);
   context_.events.part_from(Kind::pod, key);
   context_.publisher.mark(Kind::pod, key);
@@ -152,8 +168,16 @@ void PodRegistry::finish_removal(const std::string& key) {
   parts_.scheduler.handlers().pod_deleted(gone);
   parts_.ephemeral_claims.remove(*pod);
   parts_.volumes.delete_unused();
-  if (successor.is_null()) return context_.mirror.clear_pod(key, pod->uid(), order_retained);
+  if (successor.is_null()) {
+    if (was_ordered) context_.mirror.clear_pod(key, pod->uid(), order_retained);
+    return;
+  }
   create_successor(*pod, successor, order_retained);
+}
+
+void PodRegistry::finish_held_removal(const std::string& key) {
+  const PodEntry* entry = context_.objects.pods().find(key);
+  if (entry != nullptr && entry->deleting && !parts_.state.bindings.contains(entry->pod->uid())) finish_removal(key);
 }
 
 // What was checked when it was accepted is not asked again: a class deleted meanwhile would lose the pod.

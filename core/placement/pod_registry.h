@@ -37,6 +37,8 @@ class PodRegistry final : public SchedulerHost {
   void remove(PodEntry& entry);
   // Its row is gone, or there never was one: the object goes, and the pod that waits for its name is created.
   void finish_removal(const std::string& key);
+  // What held the pod back may be gone: one that is being deleted and has no row goes.
+  void finish_held_removal(const std::string& key);
   // Adopt mode has ended, or the gateway starts: deletes that waited for it are carried out, of pods without a row.
   void finish_removals(bool of_finished_pods);
   // Into the queue; a pod whose profile this gateway no longer has waits outside, for a start that has it.

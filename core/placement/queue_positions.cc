@@ -30,7 +30,7 @@ Json encode(const QueuePosition& position) {
   return json;
 }
 
-Result<QueuePosition> decode(std::string_view text) {
+Result<QueuePosition> decode_position(std::string_view text) {
   const Result<Json> json = Json::parse(text, {.bytes = 4096, .depth = 2});
   if (!json) return json.error();
   const auto integer = [&json](std::string_view name) -> Result<std::int64_t> {
@@ -60,7 +60,7 @@ QueuePosition position_of(const QueuedPod& queued) {
 }  // namespace
 
 Status load_position(Objects& objects, const RecordView& record) {
-  Result<QueuePosition> position = decode(record.value);
+  Result<QueuePosition> position = decode_position(record.value);
   if (!position) {
     return Status::error("stored queue position of pod " + std::string(record.key) + ": " + position.error().message());
   }

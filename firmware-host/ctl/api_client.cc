@@ -104,9 +104,11 @@ void ApiClient::resend_later() {
   });
 }
 
-Outcome<Json> ApiClient::remove(const KindName& kind, const std::string& name_space, const std::string& name) {
+Outcome<Json> ApiClient::remove(const KindName& kind, const std::string& name_space, const std::string& name,
+                                const std::string& propagation) {
   Json request = Json::object();
   request.set("op", "delete").set("kind", kind.name).set("namespace", name_space).set("name", name);
+  if (!propagation.empty()) request.set("propagation", propagation);
   const bool is_pod = kind.kind == Kind::pod;
   const Outcome<Json> before = get(kind, name_space, name);
   if (!before && before.error().exit != Exit::refused) return before;

@@ -63,7 +63,9 @@ class ApiClient final : public Transport::Handler {
   // Deletes what has this name now. After kResendMs without an answer it asks whether that is still there. Requests of
   // one client on one topic arrive in their order: if what was seen at first is there, and not being deleted, the
   // delete before this question was lost for good, and is sent again.
-  Outcome<Json> remove(const KindName& kind, const std::string& name_space, const std::string& name);
+  // `propagation`: what becomes of what the object owns, "Foreground" ...; empty: as the gateway does by itself.
+  Outcome<Json> remove(const KindName& kind, const std::string& name_space, const std::string& name,
+                       const std::string& propagation);
 
   // Applies an object; `request` has the other members. One that is larger than a message goes in parts.
   Outcome<Json> apply(Json request, Json object, bool idempotent);

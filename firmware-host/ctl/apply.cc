@@ -66,9 +66,9 @@ ManifestRules manifest_rules(const CtlOptions& options) {
 }
 
 Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::string& name_space,
-                         const std::string& name, const Screen& screen) {
+                         const std::string& name, const CtlOptions& options, const Screen& screen) {
   const std::string title = title_of(kind, name_space, name);
-  const Outcome<Json> answer = client.remove(kind, name_space, name);
+  const Outcome<Json> answer = client.remove(kind, name_space, name, options.propagation);
   if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
   screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;
   print_warnings(*answer, screen, title);
@@ -144,11 +144,12 @@ Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const Man
     const Outcome<const KindName*> kind = kind_named(options.kind);
     if (!kind) return std::unexpected(kind.error());
     const std::string name_space = (*kind)->namespaced ? namespace_of(options) : "";
-    return delete_one(client, **kind, name_space, options.name, screen);
+    return delete_one(client, **kind, name_space, options.name, options, screen);
   }
   std::vector<std::string> wrong = manifests.errors;
   for (auto manifest = manifests.valid.rbegin(); manifest != manifests.valid.rend(); ++manifest) {
-    const Outcome<void> done = delete_one(client, *manifest->kind, manifest->name_space, manifest->name, screen);
+    const Outcome<void> done =
+        delete_one(client, *manifest->kind, manifest->name_space, manifest->name, options, screen);
     if (done) continue;
     wrong.push_back(done.error().text);
     if (is_final(done.error())) return refused(wrong, done.error().exit);

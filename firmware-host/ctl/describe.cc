@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/workload.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/events.h"
 #include "firmware-host/ctl/fields.h"
@@ -161,6 +162,22 @@ void write_node(Page& page, const Json& node) {
   page.block("Images", field(node, {"status", "images"}));
 }
 
+// What only the API server writes is left out.
+void write_workload(Page& page, const Json& workload) {
+  write_meta(page, workload);
+  for (const Json& owner : list_field(workload, {"metadata", "ownerReferences"})) {
+    page.line("Controlled By", text_field(owner, {"kind"}) + "/" + text_field(owner, {"name"}));
+  }
+  write_conditions(page, workload);
+  for (const std::string_view part : {"spec", "data", "status"}) {
+    if (const Json* value = workload.find(part)) {
+      Json shown = *value;
+      if (part == "status") shown.erase("conditions");
+      page.block(std::string(part), &shown);
+    }
+  }
+}
+
 // As kubectl describes a Secret: of its values the sizes only, which is all that the gateway was asked for.
 void write_secret(Page& page, const Json& secret) {
   write_meta(page, secret);
@@ -191,6 +208,8 @@ Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const S
     write_node(page, *object);
   } else if ((*kind)->kind == Kind::secret) {
     write_secret(page, *object);
+  } else if (is_workload((*kind)->kind)) {
+    write_workload(page, *object);
   } else {
     write_meta(page, *object);
     for (const auto& [key, value] : object->as_object()) {

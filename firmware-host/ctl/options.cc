@@ -344,6 +344,18 @@ void add_image(CLI::App& app, CtlOptions& to) {
 }
 
 // Those that talk to devices, past the gateway.
+void add_delete(CLI::App& app, CtlOptions& to) {
+  CLI::App* remove = add_command(app, to, "delete", "Delete an object, or the objects of manifests", Command::remove);
+  remove->add_option("KIND", to.kind, "Kind of object");
+  remove->add_option("NAME", to.name, "Its name");
+  add_namespace(*remove, to);
+  add_files(*remove, to);
+  add_word<std::string>(*remove, "--cascade", to.propagation,
+                        {{"background", "Background"}, {"foreground", "Foreground"}, {"orphan", "Orphan"}},
+                        "background (the default), foreground or orphan: what the object owns is deleted after it, "
+                        "before it, or stays");
+}
+
 void add_device_commands(CLI::App& app, CtlOptions& to) {
   add_logs(app, to);
   add_exec(app, to);
@@ -418,12 +430,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
 
   add_permit_commands(app, to);
   add_device_commands(app, to);
-
-  CLI::App* remove = command("delete", "Delete an object, or the objects of manifests", Command::remove);
-  remove->add_option("KIND", to.kind, "Kind of object");
-  remove->add_option("NAME", to.name, "Its name");
-  add_namespace(*remove, to);
-  add_files(*remove, to);
+  add_delete(app, to);
 
   CLI::App* forget = command("forget", "Give up a lost device for good; its pods are rescheduled", Command::forget);
   forget->add_option("KIND", to.kind, "node, or node/NAME")->required();

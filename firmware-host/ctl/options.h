@@ -145,6 +145,7 @@ struct CtlOptions {
   Validation validation = Validation::strict;
   bool recreate = false;
   bool dry_run = false;
+  std::string propagation;  // delete: "Background", "Foreground" or "Orphan"; empty: not given
   std::string kind;
   std::string name;
   std::string name_space;  // empty: not given

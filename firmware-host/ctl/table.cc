@@ -8,6 +8,8 @@
 #include "core/api/config_objects.h"
 #include "core/api/default_class.h"
 #include "core/api/timestamp.h"
+#include "core/api/workload.h"
+#include "firmware-host/ctl/columns.h"
 #include "firmware-host/ctl/events.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/text.h"
@@ -17,12 +19,6 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kGap = 3;
-
-struct Column {
-  const char* title;
-  std::string (*cell)(const Json& object);
-  bool wide = false;
-};
 
 std::string join(const std::vector<std::string>& items) {
   std::string text;
@@ -167,6 +163,8 @@ std::string data_cell(const Json& object) {
   return std::to_string(object_field(object, {"data"}).size() + object_field(object, {"binaryData"}).size());
 }
 
+bool has_age(Kind kind) { return is_config(kind) || is_workload(kind); }
+
 std::string created_cell(const Json& object, Millis now) {
   const auto created = parse_timestamp(text_field(object, {"metadata", "creationTimestamp"}));
   return created ? age_text(now - *created) : "<unknown>";
@@ -268,7 +266,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
     case Kind::persistent_volume_claim: return kClaim;
     case Kind::storage_class: return kClass;
     case Kind::priority_class: return kPriority;
-    default: return columns_of_other_kind(kind);
+    default: return is_workload(kind) ? workload_columns(kind) : columns_of_other_kind(kind);
   }
 }
 
@@ -292,7 +290,7 @@ Cells table_header(Kind kind, const TableForm& form) {
   for (const Column& column : columns_of_kind(kind)) {
     if (form.wide || !column.wide) row.emplace_back(column.title);
   }
-  if (is_config(kind)) row.emplace_back("AGE");
+  if (has_age(kind)) row.emplace_back("AGE");
   return row;
 }
 
@@ -300,9 +298,10 @@ Cells table_row(Kind kind, const Json& object, const TableForm& form) {
   Cells row;
   if (form.with_namespace && describe(kind).namespaced) row.push_back(text_field(object, {"metadata", "namespace"}));
   for (const Column& column : columns_of_kind(kind)) {
-    if (form.wide || !column.wide) row.push_back(column.cell(object));
+    if (!form.wide && column.wide) continue;
+    row.push_back(column.timed == nullptr ? column.cell(object) : column.timed(object, form.now));
   }
-  if (is_config(kind)) row.push_back(created_cell(object, form.now));
+  if (has_age(kind)) row.push_back(created_cell(object, form.now));
   for (std::string& cell : row) {
     if (cell.empty()) cell.push_back('-');
   }

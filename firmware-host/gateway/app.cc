@@ -27,6 +27,7 @@
 #include "firmware-host/gateway/signing.h"
 #include "firmware-host/gateway/status_pages.h"
 #include "firmware-host/gateway/store.h"
+#include "firmware-host/gateway/time_zone_folder.h"
 #include "firmware-host/gateway/write_budget.h"
 #include "firmware-host/http_server.h"
 #include "firmware-host/limited_log.h"
@@ -161,6 +162,7 @@ class GatewayApp {
     options.identity_seed = true_random();
     options.proof_key = key_;
     options.sealer = sealer_.get();
+    options.time_zones = &time_zones_;
     return options;
   }
 
@@ -443,6 +445,7 @@ class GatewayApp {
   std::unique_ptr<Broker> broker_;  // null: settings_.broker names an external one
   std::unique_ptr<Store> store_;
   std::optional<ProofKey> key_;
+  TimeZoneFolder time_zones_;
   std::unique_ptr<SecretSealer> sealer_;
   std::optional<MarkFile> marks_;
   std::optional<TimeFile> time_file_;    // with TLS to a broker of one's own

@@ -1,9 +1,7 @@
 #include "tests/conformance/typed_objects.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,9 +19,8 @@
 #include "core/api/timestamp.h"
 #include "core/controllers/controlled_lease.h"
 #include "core/controllers/controlled_node.h"
-#include "core/controllers/controlled_pod.h"
+#include "core/controllers/read_pod.h"
 #include "core/json/field_reader.h"
-#include "tests/conformance/daemon_node.h"
 #include "tests/conformance/verdict.h"
 
 namespace berth {
@@ -45,113 +42,6 @@ Result<ControlledObject> decode_metadata(std::string_view kind, const Json& obje
   ControlledObject out(*kinds.emplace(kind).first);
   decode::read_workload_head(reader, "", out);
   return decode::conclude_workload(std::move(out), findings, nullptr);
-}
-
-PodPhase phase_of(const std::string& name) {
-  static const std::map<std::string, PodPhase> kPhases{{"Running", PodPhase::running},
-                                                       {"Succeeded", PodPhase::succeeded},
-                                                       {"Failed", PodPhase::failed},
-                                                       {"Unknown", PodPhase::unknown}};
-  const auto found = kPhases.find(name);
-  return found == kPhases.end() ? PodPhase::pending : found->second;
-}
-
-std::int32_t highest_restarts(const Json& statuses, const std::set<std::string>* among) {
-  std::int32_t highest = 0;
-  for (const Json& each : list(statuses)) {
-    if (among != nullptr && !among->contains(text(at(each, "name")))) continue;
-    highest = std::max(highest, static_cast<std::int32_t>(number(at(each, "restartCount"))));
-  }
-  return highest;
-}
-
-std::set<std::string> sidecars_of(const Json& object) {
-  std::set<std::string> sidecars;
-  for (const Json& each : list(at(at(object, "spec"), "initContainers"))) {
-    if (text(at(each, "restartPolicy")) == "Always") sidecars.insert(text(at(each, "name")));
-  }
-  return sidecars;
-}
-
-void fill_restarts(const Json& object, ControlledPod& pod) {
-  const Json& status = at(object, "status");
-  pod.restarts = highest_restarts(at(status, "containerStatuses"), nullptr);
-  const std::set<std::string> sidecars = sidecars_of(object);
-  pod.sidecar_restarts = highest_restarts(at(status, "initContainerStatuses"), &sidecars);
-}
-
-// When all of them have ended: the time of the last. False: one has not.
-bool find_end(const Json& statuses, const std::set<std::string>* among, OptionalTime& last) {
-  for (const Json& each : list(statuses)) {
-    if (among != nullptr && !among->contains(text(at(each, "name")))) continue;
-    const std::optional<Millis> end = parse_timestamp(text(at(at(at(each, "state"), "terminated"), "finishedAt")));
-    if (!end) return false;
-    if (!last || *last < *end) last = end;
-  }
-  return true;
-}
-
-// What Jobs ask for.
-void fill_ends(const Json& object, ControlledPod& pod) {
-  const Json& status = at(object, "status");
-  for (const std::string_view statuses : {"containerStatuses", "initContainerStatuses"}) {
-    for (const Json& each : list(at(status, statuses))) {
-      pod.all_restarts += static_cast<std::int32_t>(number(at(each, "restartCount")));
-      const Json& end = at(at(each, "state"), "terminated");
-      if (end.is_null()) continue;
-      pod.ended.edit().push_back({text(at(each, "name")), static_cast<std::int32_t>(number(at(end, "exitCode")))});
-    }
-  }
-  const std::set<std::string> sidecars = sidecars_of(object);
-  OptionalTime last;
-  if (find_end(at(status, "containerStatuses"), nullptr, last) &&
-      find_end(at(status, "initContainerStatuses"), &sidecars, last)) {
-    pod.ended_at = last;
-  }
-  if (pod.metadata.deletion) {
-    pod.deletion_asked =
-        *pod.metadata.deletion - number(at(at(object, "metadata"), "deletionGracePeriodSeconds")) * 1000;
-  }
-}
-
-void fill_claims(const Json& object, ControlledPod& pod) {
-  for (const Json& volume : list(at(at(object, "spec"), "volumes"))) {
-    const std::string claim = text(at(at(volume, "persistentVolumeClaim"), "claimName"));
-    if (!claim.empty()) pod.claims.emplace(text(at(volume, "name")), claim);
-  }
-}
-
-void read_tolerations(const Json& object, ControlledPod& pod) {
-  Findings findings(Rules::off);
-  FieldReader reader(object, "", findings);
-  reader.read_object("spec", [&](FieldReader& spec) {
-    spec.read_each("tolerations",
-                   [&](FieldReader& item) { decode::read_toleration(item, pod.tolerations.edit().emplace_back()); });
-  });
-}
-
-ObjectPtr typed_pod(const Json& object) {
-  auto pod = std::make_shared<ControlledPod>();
-  Result<ControlledObject> head = decode_metadata("Pod", object);
-  if (!head) return checked("Pod", std::move(head));
-  pod->metadata = head->metadata;
-  pod->node_name = text(at(at(object, "spec"), "nodeName"));
-  pod->only_node = daemon_node(object);
-  read_tolerations(object, *pod);
-  const Json& status = at(object, "status");
-  pod->phase = phase_of(text(at(status, "phase")));
-  pod->reason = text(at(status, "reason"));
-  Findings findings(Rules::off);
-  FieldReader reader(status, "status", findings);
-  decode::read_conditions(reader, pod->conditions.edit());
-  if (const Condition* ready = find_condition(pod->conditions.get(), "Ready")) {
-    pod->ready = ready->status == "True";
-    pod->ready_since = ready->last_transition;
-  }
-  fill_restarts(object, *pod);
-  fill_ends(object, *pod);
-  fill_claims(object, *pod);
-  return pod;
 }
 
 void read_taints(const Json& object, ControlledNode& node) {
@@ -195,7 +85,7 @@ ObjectPtr typed_lease(const Json& object) {
 }  // namespace
 
 ObjectPtr typed_object(std::string_view kind, const Json& object) {
-  if (kind == "Pod") return typed_pod(object);
+  if (kind == "Pod") return checked(kind, read_controlled_pod(object));
   if (kind == "Node") return typed_node(object);
   if (kind == "Lease") return typed_lease(object);
   if (kind == "ReplicaSet") return checked(kind, decode_replica_set(object, nullptr, Rules::off));

@@ -9,6 +9,23 @@ def pod(name, command=("sleep", "1000"), cpu="100m", memory="16Mi", namespace="d
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
 
 
+def workload(kind, name, replicas=None, version="1", command=("sleep", "1000")):
+    """A Deployment, Job ... whose pods have the labels app=NAME and version=VERSION."""
+    template = pod(name, command=command, labels={"app": name, "version": version})
+    del template["metadata"]["name"], template["metadata"]["namespace"], template["apiVersion"], template["kind"]
+    spec = {"template": template}
+    if kind == "Job":
+        template["spec"]["restartPolicy"] = "Never"
+    else:
+        spec["selector"] = {"matchLabels": {"app": name}}
+    if replicas is not None:
+        spec["replicas"] = replicas
+    if kind == "StatefulSet":
+        spec["serviceName"] = name
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
 def toleration(key, value=None, effect="NoSchedule"):
     base = {"key": key, "effect": effect}
     return {**base, "operator": "Equal", "value": value} if value is not None else {**base, "operator": "Exists"}

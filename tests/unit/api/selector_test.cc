@@ -109,7 +109,7 @@ TEST(Kinds, AreFoundByEachOfTheirNames) {
     EXPECT_EQ(find_kind(text)->kind, Kind::persistent_volume_claim);
   }
   EXPECT_EQ(find_kind("po")->kind, Kind::pod);
-  EXPECT_EQ(find_kind("Deployment"), nullptr);
+  EXPECT_EQ(find_kind("Widget"), nullptr);
   EXPECT_EQ(find_kind(""), nullptr);
   for (const KindName& name : kinds()) EXPECT_EQ(describe(name.kind).plural, name.plural);
 }

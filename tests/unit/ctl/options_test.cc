@@ -303,5 +303,13 @@ TEST(CtlOptions, ShowsEveryOptionAndTheExitCodesInHelp) {
   }
 }
 
+TEST(CtlOptions, CascadeSaysWhatBecomesOfWhatAnObjectOwns) {
+  EXPECT_EQ(parse({"delete", "deployment", "web"}).options.propagation, "");
+  EXPECT_EQ(parse({"delete", "deployment", "web", "--cascade=orphan"}).options.propagation, "Orphan");
+  EXPECT_EQ(parse({"delete", "deployment", "web", "--cascade", "foreground"}).options.propagation, "Foreground");
+  EXPECT_NE(parse({"delete", "deployment", "web", "--cascade=no"}).err.find("background, foreground or orphan"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace berth

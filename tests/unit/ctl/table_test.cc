@@ -216,10 +216,41 @@ TEST(CtlTable, ReadsFieldsOfTheWrongTypeAsEmpty) {
   for (const KindName& kind : kinds()) {
     for (const std::string& cell : table_row(kind.kind, odd, {.wide = true})) {
       EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending" || cell == "Available" ||
-                  cell == "<unknown>")
+                  cell == "<unknown>" || cell == "1" || cell == "0/1" || cell == "<none>" || cell == "False" ||
+                  cell == "Running")
           << cell;
     }
   }
+}
+
+TEST(CtlTable, ShowsWorkloadsAsKubectlDoes) {
+  const Json deployment = parsed_json(R"({"metadata":{"name":"web","creationTimestamp":"2025-05-01T00:00:00Z"},
+    "spec":{"replicas":3},"status":{"readyReplicas":2,"updatedReplicas":1,"availableReplicas":2,"replicas":3}})");
+  const TableForm form{.now = 1'746'057'600'000 + 300'000};
+  EXPECT_EQ(render(Kind::deployment, {deployment}, form),
+            "NAME   READY   UP-TO-DATE   AVAILABLE   AGE\n"
+            "web    2/3     1            2           5m\n");
+  EXPECT_EQ(render(Kind::replica_set, {deployment}, form),
+            "NAME   DESIRED   CURRENT   READY   AGE\n"
+            "web    3         3         2       5m\n");
+  EXPECT_EQ(table_row(Kind::deployment, parsed_json(R"({"metadata":{"name":"new"},"spec":{}})"), form),
+            (Cells{"new", "0/1", "0", "0", "<unknown>"}));
+  const Json job = parsed_json(R"({"metadata":{"name":"j","creationTimestamp":"2025-05-01T00:00:00Z"},
+    "spec":{"completions":3},"status":{"succeeded":2,"startTime":"2025-05-01T00:00:00Z"}})");
+  EXPECT_EQ(render(Kind::job, {job}, form),
+            "NAME   STATUS    COMPLETIONS   DURATION   AGE\n"
+            "j      Running   2/3           5m         5m\n");
+  const Json cron_job = parsed_json(R"({"metadata":{"name":"c","creationTimestamp":"2025-05-01T00:00:00Z"},
+    "spec":{"schedule":"@hourly"},"status":{"active":[{}],"lastScheduleTime":"2025-05-01T00:04:00Z"}})");
+  EXPECT_EQ(render(Kind::cron_job, {cron_job}, form),
+            "NAME   SCHEDULE   TIMEZONE   SUSPEND   ACTIVE   LAST SCHEDULE   AGE\n"
+            "c      @hourly    <none>     False     1        60s             5m\n");
+  const Json daemon_set = parsed_json(R"({"metadata":{"name":"d"},"spec":{},"status":{"desiredNumberScheduled":2}})");
+  EXPECT_EQ(table_row(Kind::daemon_set, daemon_set, form),
+            (Cells{"d", "2", "0", "0", "0", "0", "<none>", "<unknown>"}));
+  EXPECT_EQ(table_header(Kind::daemon_set, {}),
+            (Cells{"NAME", "DESIRED", "CURRENT", "READY", "UP-TO-DATE", "AVAILABLE", "NODE SELECTOR", "AGE"}));
+  EXPECT_EQ(table_row(Kind::stateful_set, deployment, form), (Cells{"web", "2/3", "5m"}));
 }
 
 }  // namespace

@@ -31,11 +31,11 @@ class CapabilitiesTest : public GatewayTest {
   }
 };
 
-const std::string kNone = R"(,"features":[])";
+const std::string kNoFeatures = R"(,"features":[])";
 const std::string kProbes = R"(,"features":["probes"])";
 
 TEST_F(CapabilitiesTest, APodThatAsksForAProbeRunsWhereThereAreProbes) {
-  start_with({{"edge-a", kNone}, {"edge-b", kProbes}});
+  start_with({{"edge-a", kNoFeatures}, {"edge-b", kProbes}});
   for (int i = 0; i < 4; ++i) {
     const std::string uid = "u" + std::to_string(i);
     apply(probed("web-" + std::to_string(i), uid));
@@ -50,7 +50,7 @@ TEST_F(CapabilitiesTest, AnOlderDeviceThatDoesNotSayIsAsked) {
 }
 
 TEST_F(CapabilitiesTest, APodThatNoNodeCanRunNamesTheFieldAndAsksNobody) {
-  start_with({{"edge-a", kNone}, {"edge-b", kNone}});
+  start_with({{"edge-a", kNoFeatures}, {"edge-b", kNoFeatures}});
   apply(probed("web", "u1"));
   EXPECT_EQ(node_of("u1"), "");
   EXPECT_TRUE(
@@ -62,7 +62,7 @@ TEST_F(CapabilitiesTest, APodThatNoNodeCanRunNamesTheFieldAndAsksNobody) {
 }
 
 TEST_F(CapabilitiesTest, PlanAndExplainSayTheSame) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   const std::string planned = api(R"({"op":"plan","manifest":)" + probed("web", "u1") + "}").dump();
   EXPECT_TRUE(planned.contains("node(s) do not support spec.containers[0].livenessProbe (feature processes/probes)"))
       << planned;
@@ -146,7 +146,7 @@ TEST_F(CapabilitiesTest, APodThatNamesAnImageIsKeptOffDevicesWithoutImagesAlsoIf
 }
 
 TEST_F(CapabilitiesTest, ADeviceThatLearnsTheFeatureGetsThePodAtOnce) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   apply(probed("web", "u1"));
   ASSERT_EQ(node_of("u1"), "");
   beat("edge-a", 20'000);
@@ -158,7 +158,7 @@ TEST_F(CapabilitiesTest, ADeviceThatLearnsTheFeatureGetsThePodAtOnce) {
 }
 
 TEST_F(CapabilitiesTest, AnotherFeatureDoesNotWakeThePod) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   apply(probed("web", "u1"));
   beat("edge-a", 20'000);
   const int attempts = gateway->scheduler().queue().find("u1")->attempts;
@@ -170,14 +170,14 @@ TEST_F(CapabilitiesTest, AnotherFeatureDoesNotWakeThePod) {
 }
 
 TEST_F(CapabilitiesTest, APodThatNamesItsNodeIsNotAdmittedThereEither) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   apply(probed("web", "u1", R"(,"nodeName":"edge-a")"));
   EXPECT_EQ(node_of("u1"), "");
   EXPECT_TRUE(why("web").contains("node(s) do not support spec.containers[0].livenessProbe")) << why("web");
 }
 
 TEST_F(CapabilitiesTest, HoldAfterARestartOfTheGateway) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   restart();
   slots("edge-a", {});
   apply(probed("web", "u1"));
@@ -200,7 +200,7 @@ TEST_F(CapabilitiesTest, AStateWithTooManyFeaturesIsNotTaken) {
 }
 
 TEST_F(CapabilitiesTest, ADryRunOfAKnownPodSaysWhetherItWouldChange) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   const auto dry_run = [this](const std::string& object) {
     return api(R"({"op":"apply","dryRun":true,"object":)" + object + "}").string_at("result");
   };
@@ -212,7 +212,7 @@ TEST_F(CapabilitiesTest, ADryRunOfAKnownPodSaysWhetherItWouldChange) {
 }
 
 TEST_F(CapabilitiesTest, ADryRunAnswersAsApplyAndPlanWouldAndStoresNothing) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   const std::uint64_t before = store.next_position();
   transport.sent.clear();
   const auto dry_run = [this](const std::string& object) {

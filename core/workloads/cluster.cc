@@ -1,0 +1,242 @@
+#include "core/workloads/cluster.h"
+
+#include <utility>
+
+#include "core/api/deployment.h"
+#include "core/api/replica_set.h"
+#include "core/api/stateful_set.h"
+#include "core/api/workload.h"
+#include "core/objects/made_pods.h"
+#include "core/workloads/node_view.h"
+
+namespace berth {
+namespace {
+
+// Null: there is no such kind of workloads here.
+const KindName* workload_named(std::string_view name) {
+  const KindName* kind = find_kind(name);
+  return kind != nullptr && kind->name == name && is_workload(kind->kind) ? kind : nullptr;
+}
+
+std::string text_of(const ObjectKey& key) { return key.name_space + "/" + key.name; }
+
+WriteResult of_no_kind(std::string_view kind) {
+  return {WriteResult::Code::refused, "controllers do not change objects of kind " + std::string(kind), {}};
+}
+
+}  // namespace
+
+Cluster::Cluster(const PlacementContext& context, Placement& placement)
+    : context_(context),
+      pods_(context, placement.state(), [this](const Pod& pod) { return concerns(pod); }),
+      pod_writer_(context, placement),
+      writer_(context),
+      claims_(context, placement) {
+  context_.objects.workloads().observe(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { note_workload(before, after); });
+  context_.publisher.observe([this](Kind kind, const std::string& key) {
+    if (kind == Kind::pod) pods_.note(key);
+    if (kind == Kind::node) noted_nodes_.insert(key);
+  });
+}
+
+void Cluster::begin() {
+  for (const KindName& kind : kinds()) {
+    if (!is_workload(kind.kind)) continue;
+    for (const auto& [key, entry] : context_.objects.workloads().of(kind.kind)) note_workload(nullptr, entry.object);
+  }
+  for (const auto& [key, entry] : context_.objects.pods().all()) {
+    if (!entry.pod->metadata.controller_uid.empty()) pods_.note(key);
+  }
+  for (const auto& [name, device] : context_.nodes.all()) noted_nodes_.insert(name);
+}
+
+void Cluster::refresh_node(const std::string& name) {
+  const DeviceNode* device = context_.nodes.find(name);
+  ControlledNodePtr after = device == nullptr ? nullptr : node_view(name, *device);
+  const auto known = nodes_.find(name);
+  ControlledNodePtr before = known == nodes_.end() ? nullptr : known->second;
+  if (after == before || (after != nullptr && before != nullptr && is_seen_alike(*before, *after))) return;
+  if (after == nullptr) {
+    nodes_.erase(known);
+  } else {
+    nodes_.insert_or_assign(name, after);
+  }
+  changes_.push_back({std::move(before), std::move(after)});
+}
+
+std::vector<ObjectChange> Cluster::take_changes() {
+  for (const std::string& name : std::exchange(noted_nodes_, {})) refresh_node(name);
+  pods_.refresh(changes_);
+  return std::exchange(changes_, {});
+}
+
+// One whose owner is gone goes too if it was made here. A pod of an operator may name an owner that was never here.
+bool Cluster::concerns(const Pod& pod) const {
+  const Text& controller = pod.metadata.controller_uid;
+  if (controller.empty()) return is_selected(pod);
+  return uids_.contains(controller.get()) || is_made_here(pod);
+}
+
+// Most pods are an operator's own, and no controller will ever have them.
+bool Cluster::is_selected(const Pod& pod) const {
+  const Workloads& workloads = context_.objects.workloads();
+  for (const KindName& kind : kinds()) {
+    if (!is_workload(kind.kind)) continue;
+    for (const auto& [key, entry] : workloads.of(kind.kind)) {
+      const LabelSelector* selector = pod_selector_of(*entry.object);
+      const bool is_near = entry.object->metadata.namespace_ == pod.metadata.namespace_;
+      if (is_near && selector != nullptr && matches(*selector, pod.metadata.labels.get())) return true;
+    }
+  }
+  return false;
+}
+
+void Cluster::note_selected(const ControlledObject& workload) {
+  const LabelSelector* selector = pod_selector_of(workload);
+  if (selector == nullptr) return;
+  for (const auto& [key, entry] : context_.objects.pods().all()) {
+    const ObjectMeta& metadata = entry.pod->metadata;
+    if (!metadata.controller_uid.empty() || metadata.namespace_ != workload.metadata.namespace_) continue;
+    if (matches(*selector, metadata.labels.get())) pods_.note(key);
+  }
+}
+
+void Cluster::note_workload(const ObjectPtr& before, const ObjectPtr& after) {
+  changes_.push_back({before, after});
+  if (before != nullptr) uids_.erase(before->metadata.uid);
+  if (after != nullptr) uids_.emplace(after->metadata.uid);
+  if (after == nullptr) return;
+  const LabelSelector* was = before == nullptr ? nullptr : pod_selector_of(*before);
+  const LabelSelector* is = pod_selector_of(*after);
+  if (is != nullptr && (was == nullptr || *was != *is)) note_selected(*after);
+}
+
+ObjectPtr Cluster::find(std::string_view kind, const ObjectKey& key) const {
+  if (kind == ControlledPod::kKind) return pods_.find(text_of(key));
+  if (kind == ClaimWriter::kKind) return claims_.find(text_of(key));
+  if (kind == ControlledNode::kKind) {
+    const auto node = nodes_.find(key.name);
+    return node == nodes_.end() ? nullptr : node->second;
+  }
+  const KindName* named = workload_named(kind);
+  const Workloads::Entry* entry =
+      named == nullptr ? nullptr : context_.objects.workloads().find(named->kind, text_of(key));
+  return entry == nullptr ? nullptr : entry->object;
+}
+
+std::vector<ObjectPtr> Cluster::list(std::string_view kind, std::string_view name_space) const {
+  if (kind == ControlledPod::kKind) return pods_.list(name_space);
+  if (kind == ClaimWriter::kKind) return claims_.list(name_space);
+  std::vector<ObjectPtr> found;
+  if (kind == ControlledNode::kKind) {
+    for (const auto& [name, node] : nodes_) found.push_back(node);
+  }
+  const KindName* named = workload_named(kind);
+  if (named == nullptr) return found;
+  for (const auto& [key, entry] : context_.objects.workloads().of(named->kind)) {
+    if (name_space.empty() || entry.object->metadata.namespace_ == name_space) found.push_back(entry.object);
+  }
+  return found;
+}
+
+std::vector<ControlledPodPtr> Cluster::pods_of(std::string_view name_space, std::string_view controller_uid) const {
+  return pods_.of(name_space, controller_uid);
+}
+
+bool Cluster::knows(std::string_view kind) const {
+  return kind == ControlledPod::kKind || kind == ClaimWriter::kKind || workload_named(kind) != nullptr;
+}
+
+Result<std::optional<Scale>> Cluster::scale_of(const OwnerReference& owner, std::string_view name_space) const {
+  const ObjectPtr object = find(owner.kind, {std::string(name_space), owner.name});
+  if (object == nullptr) return std::optional<Scale>();
+  const std::string uid = object->metadata.uid;
+  if (owner.kind == Deployment::kKind) {
+    return std::optional<Scale>({uid, static_cast<const Deployment&>(*object).spec.replicas});
+  }
+  if (owner.kind == StatefulSet::kKind) {
+    return std::optional<Scale>({uid, static_cast<const StatefulSet&>(*object).spec.replicas});
+  }
+  if (owner.kind == ReplicaSet::kKind || owner.kind == kReplicationController) {
+    return std::optional<Scale>({uid, static_cast<const ReplicaSet&>(*object).spec.replicas});
+  }
+  return Status::error(owner.kind + " does not implement the scale subresource");
+}
+
+WriteResult Cluster::create(std::string_view kind, std::string_view name_space, Json object) {
+  if (kind == ControlledPod::kKind) {
+    WriteResult result = pod_writer_.create(name_space, std::move(object));
+    pods_.refresh(changes_);
+    return result;
+  }
+  if (kind == ClaimWriter::kKind) return claims_.create(name_space, std::move(object));
+  const KindName* named = workload_named(kind);
+  return named == nullptr ? of_no_kind(kind) : create_workload(*named, name_space, std::move(object));
+}
+
+WriteResult Cluster::create_workload(const KindName& kind, std::string_view name_space, Json object) {
+  Json& metadata = *object.find("metadata");
+  metadata.set("namespace", name_space);
+  std::string name = metadata.string_at("name");
+  const auto key_now = [&] { return std::string(name_space) + "/" + name; };
+  while (name.empty() || (metadata.find("name") == nullptr && context_.objects.has(kind.kind, key_now()))) {
+    name = generated_name(context_.random, metadata.string_at("generateName"));
+  }
+  metadata.set("name", name);
+  if (context_.objects.has(kind.kind, key_now())) {
+    return {WriteResult::Code::already_exists, std::string(kind.plural) + " \"" + name + "\" already exists", name};
+  }
+  if (Status has = context_.admission.capacity(); !has.is_success()) {
+    return {WriteResult::Code::refused, has.message(), {}};
+  }
+  object.erase("status");
+  Json manifest = Json::object();
+  manifest.set("apiVersion", kind.api_version).set("kind", kind.name);
+  for (const auto& [key, value] : object.as_object()) manifest.set(key, value);
+  manifest = writer_.with_kept_metadata(kind.kind, key_now(), std::move(manifest));
+  if (Status valid = check_workload(kind.kind, manifest, nullptr, Rules::enforced); !valid.is_success()) {
+    return {WriteResult::Code::refused, valid.message(), {}};
+  }
+  if (Status kept = writer_.keep(kind.kind, key_now(), std::move(manifest)); !kept.is_success()) {
+    return {WriteResult::Code::refused, kept.message(), {}};
+  }
+  return {WriteResult::Code::done, {}, std::move(name)};
+}
+
+WriteResult Cluster::patch(const ControlledObject& object, const Json& merge) {
+  if (object.kind == ControlledPod::kKind) {
+    WriteResult result = pod_writer_.patch(object.metadata.key(), merge);
+    pods_.refresh(changes_);
+    return result;
+  }
+  if (object.kind == ClaimWriter::kKind) return claims_.patch(object.metadata.key(), merge);
+  const KindName* named = workload_named(object.kind);
+  return named == nullptr ? of_no_kind(object.kind) : writer_.patch(named->kind, object.metadata.key(), merge);
+}
+
+// That of a pod is its device's to say.
+WriteResult Cluster::patch_status(const ControlledObject& object, const Json& merge) {
+  const KindName* named = workload_named(object.kind);
+  return named == nullptr ? of_no_kind(object.kind) : writer_.patch_status(named->kind, object.metadata.key(), merge);
+}
+
+WriteResult Cluster::remove(const ControlledObject& object, const DeleteOptions& options) {
+  if (object.kind == ControlledPod::kKind) {
+    WriteResult result = pod_writer_.remove(object.metadata.key(), options);
+    pods_.refresh(changes_);
+    return result;
+  }
+  if (object.kind == ClaimWriter::kKind) return claims_.remove(object.metadata.key(), options);
+  const KindName* named = workload_named(object.kind);
+  return named == nullptr ? of_no_kind(object.kind) : writer_.remove(named->kind, object.metadata.key(), options);
+}
+
+void Cluster::record(const ControlledObject& about, WorkloadEvent event) {
+  const KindName* kind = find_kind(about.kind);
+  if (kind == nullptr) return;
+  const char* type = event.type == WorkloadEvent::Type::warning ? "Warning" : "Normal";
+  context_.events.record({kind->kind, about.metadata.key(), type, event.reason, std::move(event.message), {}});
+}
+
+}  // namespace berth

@@ -1,0 +1,38 @@
+// WorkloadControllers: the controllers in the gateway's turn: they run when something changed, or a time has come, and
+// what they write is committed with the turn.
+#pragma once
+
+#include <cstdint>
+
+#include "core/controllers/manager.h"
+#include "core/workloads/cluster.h"
+
+namespace berth {
+
+class WorkloadControllers {
+ public:
+  // Both outlive it.
+  WorkloadControllers(const PlacementContext& context, Placement& placement);
+  ~WorkloadControllers();
+  WorkloadControllers(const WorkloadControllers&) = delete;
+  WorkloadControllers& operator=(const WorkloadControllers&) = delete;
+
+  // The store is loaded.
+  void begin() { cluster_.begin(); }
+  // Until there is nothing to do, or `end_us` on the clock has come: then true.
+  bool run(std::int64_t end_us);
+
+ private:
+  void deliver();
+  void note_garbage(const ObjectChange& change);
+  bool has_deleted_owner() const;
+  void set_timer();
+
+  const PlacementContext& context_;
+  Cluster cluster_;
+  ControllerManager manager_;
+  bool may_have_garbage_ = true;
+  Timers::Id timer_ = 0;
+};
+
+}  // namespace berth
