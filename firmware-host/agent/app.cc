@@ -263,7 +263,7 @@ class AgentApp {
     if (limits.total_bytes == 0) return;
     log_budget_.emplace(
         LogBudget::Places{state_->file("pods"), state_->file("output")}, limits.total_bytes,
-        [this](const Tag& tag) { return runtime_->evictions().is_running(tag); }, clock_, timers_, log_);
+        [this](const Tag& tag) { return runtime_->evictions().has_ended(tag); }, clock_, timers_, log_);
     log_budget_->begin();
   }
 

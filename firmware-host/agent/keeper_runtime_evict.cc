@@ -11,15 +11,14 @@ namespace berth {
 
 void KeeperRuntime::Evictions::for_each_running(const Visit& visit) const {
   for (const auto& [tag, pod] : runtime_.pods_) {
-    if (is_running(tag)) visit(tag, pod->directory, pod->manifest);
+    if (!pod->may_go || pod->stopping || pod->evicted || pod->reported_finished) continue;
+    visit(tag, pod->directory, pod->manifest);
   }
 }
 
-bool KeeperRuntime::Evictions::is_running(const Tag& tag) const {
+bool KeeperRuntime::Evictions::has_ended(const Tag& tag) const {
   const auto found = runtime_.pods_.find(tag);
-  if (found == runtime_.pods_.end()) return false;
-  const Pod& pod = *found->second;
-  return pod.may_go && !pod.stopping && !pod.evicted && !pod.reported_finished;
+  return found == runtime_.pods_.end() || found->second->reported_finished;
 }
 
 Status KeeperRuntime::Evictions::evict(const Tag& tag, const Eviction& eviction) {

@@ -20,7 +20,8 @@ class KeeperRuntime::Evictions {
 
   // Pods that run, or wait to be run again, and are not evicted.
   void for_each_running(const Visit& visit) const;
-  bool is_running(const Tag& tag) const;
+  // Nothing of it runs any more, or is being stopped.
+  bool has_ended(const Tag& tag) const;
   // Ends the pod for good; on_status() tells it as finished. After an error nothing was decided.
   Status evict(const Tag& tag, const Eviction& eviction);
   // Whether a pod is being ended.

@@ -57,14 +57,14 @@ std::optional<LogName> read_name(const std::string& name) {
   return std::nullopt;
 }
 
-Stage stage_of(const LogName& name, bool is_running) {
+Stage stage_of(const LogName& name, bool has_ended) {
   const bool is_newest = name.is_of_last_run && name.index == 0;
-  if (is_running) return is_newest ? Stage::in_use : Stage::older_of_running;
-  return is_newest ? Stage::newest_of_ended : Stage::older_of_ended;
+  if (has_ended) return is_newest ? Stage::newest_of_ended : Stage::older_of_ended;
+  return is_newest ? Stage::in_use : Stage::older_of_running;
 }
 
 // A workload may have put anything there: nothing is followed.
-void add_files(const std::string& root, const std::function<bool(const Tag& tag)>& is_running,
+void add_files(const std::string& root, const std::function<bool(const Tag& tag)>& has_ended,
                std::vector<LogFile>& files) {
   std::error_code ended;
   for (fs::directory_iterator pod(root, ended), end; !ended && pod != end; pod.increment(ended)) {
@@ -77,7 +77,7 @@ void add_files(const std::string& root, const std::function<bool(const Tag& tag)
       if (!name || at->symlink_status(unread).type() != fs::file_type::regular) continue;
       const std::uintmax_t bytes = at->file_size(unread);
       if (unread) continue;
-      files.push_back({stage_of(*name, is_running(*tag)), tag->epoch, pod->path().string(), name->container,
+      files.push_back({stage_of(*name, has_ended(*tag)), tag->epoch, pod->path().string(), name->container,
                        name->is_of_last_run, -name->index, at->path().string(), bytes});
     }
   }
@@ -85,11 +85,11 @@ void add_files(const std::string& root, const std::function<bool(const Tag& tag)
 
 }  // namespace
 
-LogBudget::LogBudget(Places places, std::uint64_t bytes, std::function<bool(const Tag& tag)> is_running,
+LogBudget::LogBudget(Places places, std::uint64_t bytes, std::function<bool(const Tag& tag)> has_ended,
                      const Clock& clock, Timers& timers, Log& log)
     : places_(std::move(places)),
       bytes_(bytes),
-      is_running_(std::move(is_running)),
+      has_ended_(std::move(has_ended)),
       clock_(clock),
       timers_(timers),
       log_(log) {}
@@ -105,8 +105,8 @@ void LogBudget::begin() {
 
 void LogBudget::look() {
   std::vector<LogFile> files;
-  add_files(places_.output, [](const Tag&) { return false; }, files);
-  add_files(places_.pods, is_running_, files);
+  add_files(places_.output, [](const Tag&) { return true; }, files);
+  add_files(places_.pods, has_ended_, files);
   std::uint64_t bytes = 0;
   for (const LogFile& file : files) bytes += file.bytes;
   if (bytes <= bytes_) return;

@@ -31,7 +31,7 @@ class LogBudget {
   };
 
   // References outlive it.
-  LogBudget(Places places, std::uint64_t bytes, std::function<bool(const Tag& tag)> is_running, const Clock& clock,
+  LogBudget(Places places, std::uint64_t bytes, std::function<bool(const Tag& tag)> has_ended, const Clock& clock,
             Timers& timers, Log& log);
   ~LogBudget();
   LogBudget(const LogBudget&) = delete;
@@ -45,7 +45,7 @@ class LogBudget {
 
   const Places places_;
   const std::uint64_t bytes_;
-  const std::function<bool(const Tag& tag)> is_running_;
+  const std::function<bool(const Tag& tag)> has_ended_;
   const Clock& clock_;
   Timers& timers_;
   Log& log_;

@@ -97,7 +97,7 @@ def undone_of(spec):
         fields = [source.get("fieldRef", {}).get("fieldPath", "") for source in sources]
         if each.get("envFrom") or not all(field.startswith("metadata.") or field == "spec.nodeName" for field in fields):
             asked.append(f"spec.containers[{number}].env from elsewhere")
-        if not each.get("image", "/" if each.get("command") else "").startswith("/"):
+        if not (each.get("image") or ("/" if each.get("command") else "")).startswith("/"):
             asked.append(f"spec.containers[{number}].image")
     return ", ".join(asked)
 

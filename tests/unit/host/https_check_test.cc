@@ -42,6 +42,7 @@ class TlsServer {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       dup2(in[0], STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
+      dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
       std::vector<char*> argv;
       for (std::string& each : arguments) argv.push_back(each.data());
       argv.push_back(nullptr);

@@ -40,7 +40,7 @@ class LogBudgetTest : public testing::Test {
   // The files that are left after a look, "<uid>/<name>".
   std::set<std::string> left_of(std::uint64_t bytes) {
     LogBudget budget(
-        {root_ + "/pods", root_ + "/output"}, bytes, [this](const Tag& tag) { return running_.contains(tag); }, clock_,
+        {root_ + "/pods", root_ + "/output"}, bytes, [this](const Tag& tag) { return !running_.contains(tag); }, clock_,
         timers_, log_);
     budget.begin();
     clock_.now_ms += LogBudget::kPeriodMs;
