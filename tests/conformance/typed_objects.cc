@@ -65,6 +65,18 @@ std::int32_t highest_restarts(const Json& statuses, const std::set<std::string>*
   return highest;
 }
 
+// The latest start of those that run.
+OptionalTime last_start(const Json& status) {
+  OptionalTime last;
+  for (const std::string_view statuses : {"containerStatuses", "initContainerStatuses"}) {
+    for (const Json& each : list(at(status, statuses))) {
+      const std::optional<Millis> start = parse_timestamp(text(at(at(at(each, "state"), "running"), "startedAt")));
+      if (start && (!last || *last < *start)) last = start;
+    }
+  }
+  return last;
+}
+
 std::set<std::string> sidecars_of(const Json& object) {
   std::set<std::string> sidecars;
   for (const Json& each : list(at(at(object, "spec"), "initContainers"))) {
@@ -148,6 +160,7 @@ ObjectPtr typed_pod(const Json& object) {
     pod->ready = ready->status == "True";
     pod->ready_since = ready->last_transition;
   }
+  pod->last_started = last_start(status);
   fill_restarts(object, *pod);
   fill_ends(object, *pod);
   fill_claims(object, *pod);
@@ -179,6 +192,7 @@ ObjectPtr typed_node(const Json& object) {
   decode::read_conditions(status, node->conditions);
   const Condition* ready = find_condition(node->conditions, "Ready");
   node->ready = ready != nullptr && ready->status == "True";
+  if (ready != nullptr && ready->status == "Unknown") node->silent_since = ready->last_transition;
   node->unschedulable = flag(at(at(object, "spec"), "unschedulable"));
   return node;
 }
