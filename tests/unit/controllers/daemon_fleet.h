@@ -48,6 +48,11 @@ class DaemonFleet {
   void wake(const std::string& node) {
     if (silent_.erase(node) > 0) report(node, "True");
   }
+  // Silent nodes are tainted so where there is node lifecycle.
+  void taint_unreachable(const std::string& node) {
+    world_.run(R"({"op":"update","kind":"Node","name":")" + node +
+               R"(","merge":{"spec":{"taints":[{"key":"node.kubernetes.io/unreachable","effect":"NoSchedule"}]}}})");
+  }
   // Pods with this image never become ready on that node.
   void break_image(const std::string& node, const std::string& image) { broken_.emplace(node, image); }
 

@@ -198,6 +198,56 @@ TEST_F(DaemonSetRollout, WithSurgeTheNewPodComesFirst) {
   EXPECT_EQ(fleet_.images(), (Images{{"a", "v1"}, {"b", "v1"}, {"c", "v1"}, {"d", "v2"}}));
 }
 
+TEST_F(DaemonSetRollout, AnOldPodThatIsNotAvailableWaitsForItsWaveToo) {
+  start();
+  fleet_.set_image("v2");
+  fleet_.operate("unready", "a");
+  fleet_.advance(10);
+  EXPECT_EQ(fleet_.images().at("a"), "v1");
+}
+
+TEST_F(DaemonSetRollout, ASilentNodeCountsThoughATaintKeepsNewPodsAway) {
+  start();
+  fleet_.silence("d");
+  fleet_.taint_unreachable("d");
+  fleet_.set_image("v2");
+  fleet_.advance(10);
+  EXPECT_EQ(fleet_.rollout("message"), "wave canary (1 of 3): 0 of 1 healthy, 1 not answering");
+}
+
+TEST_F(DaemonSetRollout, GenerationsDoNotMakeAnOldRevisionTheNewOne) {
+  start();
+  fleet_.annotate("deprecated.daemonset.template.generation", "2");
+  fleet_.break_image("d", "v2");
+  fleet_.set_image("v2");
+  fleet_.advance(5);
+  EXPECT_EQ(fleet_.images().at("d"), "v2");
+  fleet_.advance(30);
+  EXPECT_EQ(fleet_.images(), (Images{{"a", "v1"}, {"b", "v1"}, {"c", "v1"}, {"d", "v1"}}));
+}
+
+TEST_F(DaemonSetRollout, APodOfTheStableRevisionHasNoNewerGeneration) {
+  start();
+  fleet_.annotate("deprecated.daemonset.template.generation", "2");
+  fleet_.set_image("v2");
+  fleet_.add_node("e");
+  fleet_.advance(4);
+  EXPECT_EQ(fleet_.images().at("e"), "v1");
+  fleet_.merge(R"({"metadata":{"annotations":{"berth/rollout-plan":null}}})");
+  fleet_.advance(30);
+  EXPECT_EQ(fleet_.images().at("e"), "v2");
+}
+
+TEST_F(DaemonSetRollout, SaysWhichTimeZoneIsNotKnown) {
+  start();
+  fleet_.annotate("berth/rollout-plan", R"({"waves":[{"name":"all"}],"timeZone":"No/Where",
+                                            "windows":[{"start":"12:02","end":"12:03"}]})");
+  fleet_.set_image("v2");
+  EXPECT_EQ(fleet_.rollout("message"),
+            "wave all (1 of 1): 0 of 4 healthy, 4 outdated (4 until their download window opens); unknown time zone "
+            "No/Where, UTC counts instead");
+}
+
 TEST_F(DaemonSetRollout, AToleratedFailureHoldsNobodyElseUp) {
   start(R"({"waves":[{"name":"all"}],"healthySeconds":3,"progressDeadlineSeconds":15,"maxFailed":1})");
   fleet_.break_image("a", "v2");

@@ -127,6 +127,24 @@ TEST_F(DeploymentRolloutPlan, PausesByItsAnnotation) {
   EXPECT_EQ(world_.replicas("web-h2"), 1);
 }
 
+TEST_F(DeploymentRolloutPlan, ADeploymentThatIsPausedWaitsToo) {
+  start();
+  merge(R"({"spec":{"paused":true}})");
+  set_image("v2");
+  EXPECT_EQ(rollout("phase"), "Paused");
+}
+
+TEST_F(DeploymentRolloutPlan, APodWhoseNodeFallsSilentIsWaitedFor) {
+  world_.create("Node", R"({"metadata":{"name":"n1"}})");
+  start();
+  set_image("v2");
+  advance(2);
+  EXPECT_EQ(rollout("message"), "wave one (1 of 3): 0 of 1 healthy, 1 updating");
+  world_.run(R"({"op":"status","kind":"Node","name":"n1","merge":{"conditions":[{"type":"Ready","status":"Unknown",
+                 "lastTransitionTime":"2026-01-05T10:02:32Z"}]}})");
+  EXPECT_EQ(rollout("message"), "wave one (1 of 3): 0 of 1 healthy, 1 not answering");
+}
+
 TEST_F(DeploymentRolloutPlan, ThePlanIsNotCopiedToReplicaSets) {
   start();
   const Json& annotations = at(at(world_.object("ReplicaSet", "web-h1"), "metadata"), "annotations");

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/controllers/rollout/pod_health.h"
+
 namespace berth {
 namespace {
 
@@ -277,6 +279,19 @@ TEST_F(RolloutDecisionTest, NothingIsOpenWhilePaused) {
   EXPECT_EQ(decision.status.phase, Phase::paused);
   EXPECT_EQ(decision.open, Nodes{"b"});
   EXPECT_EQ(decision.wake_at, std::nullopt);
+}
+
+TEST(RolloutPodHealth, ARestartThatNobodySawAsUnreadyCounts) {
+  ControlledPod pod;
+  pod.metadata.created = kRolloutStart;
+  pod.ready = true;
+  pod.ready_since = kRolloutStart + 1000;
+  RolloutNode node;
+  set_health(pod, node);
+  EXPECT_EQ(node.ready_changed, kRolloutStart + 1000);
+  pod.last_started = kRolloutStart + 5000;
+  set_health(pod, node);
+  EXPECT_EQ(node.ready_changed, kRolloutStart + 5000);
 }
 
 TEST_F(RolloutDecisionTest, AFleetWithoutNodesIsDone) {
