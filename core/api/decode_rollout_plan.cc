@@ -134,6 +134,7 @@ void decode::read_rollout(const Labels& annotations, WavesOf waves_of, Rules rul
   FieldReader reader(*json, path, of_plan);
   read_plan(reader, waves_of, out.plan.emplace());
   reader.finish();
+  if (out.plan->waves.empty()) out.plan.reset();  // with rules off, too, a plan has a wave
   const Status status = of_plan.status();
   for (const std::string& error : status.reasons()) findings.error("", error);
 }

@@ -105,6 +105,9 @@ TEST(DecodeRolloutPlan, IsForRollingUpdates) {
 
 TEST(DecodeRolloutPlan, WhatWasAcceptedOnceIsReadWithoutRules) {
   EXPECT_TRUE(daemon_set(R"({"waves":[{"name":"a"}],"healthySeconds":900,"later":1})", Rules::off));
+  const Result<DaemonSet> empty = daemon_set("{}", Rules::off);
+  ASSERT_TRUE(empty) << empty.error().message();
+  EXPECT_FALSE(empty->rollout.plan);
 }
 
 TEST(DecodeRolloutPlan, APauseIsTrueOrFalse) {
