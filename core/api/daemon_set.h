@@ -8,6 +8,8 @@
 
 #include "core/api/policy.h"
 #include "core/api/replica_set.h"
+#include "core/api/rollout_plan.h"
+#include "core/api/rollout_status.h"
 #include "core/api/taint.h"
 
 namespace berth {
@@ -42,6 +44,7 @@ struct DaemonSetStatus {
   std::int32_t available = 0;
   std::int32_t unavailable = 0;
   std::optional<std::int32_t> collision_count;
+  std::optional<RolloutStatus> rollout;  // none: there is no plan
   bool operator==(const DaemonSetStatus&) const = default;
 };
 
@@ -49,6 +52,7 @@ struct DaemonSet : ControlledObject {
   static constexpr std::string_view kKind = "DaemonSet", kApiVersion = "apps/v1";
   DaemonSet() : ControlledObject(kKind) {}
   DaemonSetSpec spec;
+  Rollout rollout;
   DaemonSetStatus status;
 };
 

@@ -59,6 +59,7 @@ void read_daemon_set_status(FieldReader& reader, DaemonSetStatus& status) {
   reader.read_int32("numberAvailable", status.available, 0);
   reader.read_int32("numberUnavailable", status.unavailable, 0);
   if (std::int32_t count = 0; reader.read_int32("collisionCount", count, 0)) status.collision_count = count;
+  decode::read_rollout_status(reader, status.rollout);
   reader.carry({"conditions"});
 }
 
@@ -70,6 +71,10 @@ Result<DaemonSet> decode_daemon_set(const Json& json, Warnings* warnings, Rules 
   DaemonSet set;
   decode::read_workload_head(reader, DaemonSet::kApiVersion, set);
   reader.read_object("spec", [&](FieldReader& spec) { read_daemon_set_spec(spec, set.spec); });
+  decode::read_rollout(set.metadata.annotations.get(), decode::WavesOf::nodes, rules, findings, set.rollout);
+  if (set.rollout.plan && set.spec.on_delete) {
+    findings.rule("spec.updateStrategy.type", "must be RollingUpdate where there is a rollout plan, got OnDelete");
+  }
   reader.read_object("status", [&](FieldReader& status) { read_daemon_set_status(status, set.status); });
   reader.finish();
   return decode::conclude_workload(std::move(set), findings, warnings);
@@ -86,6 +91,7 @@ Json to_json(const DaemonSetStatus& status) {
   set_unless_zero(json, "numberAvailable", status.available);
   set_unless_zero(json, "numberUnavailable", status.unavailable);
   if (status.collision_count) json.set("collisionCount", *status.collision_count);
+  if (status.rollout) json.set("rollout", to_json(*status.rollout));
   return json;
 }
 

@@ -44,6 +44,7 @@ void read_deployment_status(FieldReader& reader, DeploymentStatus& status) {
   if (reader.read_int32("terminatingReplicas", number, 0)) status.terminating_replicas = number;
   if (reader.read_int32("collisionCount", number, 0)) status.collision_count = number;
   decode::read_conditions(reader, status.conditions);
+  decode::read_rollout_status(reader, status.rollout);
 }
 
 }  // namespace
@@ -54,6 +55,11 @@ Result<Deployment> decode_deployment(const Json& json, Warnings* warnings, Rules
   Deployment deployment;
   decode::read_workload_head(reader, Deployment::kApiVersion, deployment);
   reader.read_object("spec", [&](FieldReader& spec) { read_deployment_spec(spec, deployment); });
+  decode::read_rollout(deployment.metadata.annotations.get(), decode::WavesOf::pods, rules, findings,
+                       deployment.rollout);
+  if (deployment.rollout.plan && deployment.spec.recreate) {
+    findings.rule("spec.strategy.type", "must be RollingUpdate where there is a rollout plan, got Recreate");
+  }
   reader.read_object("status", [&](FieldReader& status) { read_deployment_status(status, deployment.status); });
   reader.finish();
   return decode::conclude_workload(std::move(deployment), findings, warnings);
@@ -70,6 +76,7 @@ Json to_json(const DeploymentStatus& status) {
   if (status.terminating_replicas) json.set("terminatingReplicas", *status.terminating_replicas);
   if (status.collision_count) json.set("collisionCount", *status.collision_count);
   if (!status.conditions.empty()) json.set("conditions", to_json(status.conditions));
+  if (status.rollout) json.set("rollout", to_json(*status.rollout));
   return json;
 }
 

@@ -6,6 +6,8 @@
 
 #include "core/api/policy.h"
 #include "core/api/replica_set.h"
+#include "core/api/rollout_plan.h"
+#include "core/api/rollout_status.h"
 
 namespace berth {
 
@@ -32,6 +34,7 @@ struct DeploymentStatus {
   std::optional<std::int32_t> terminating_replicas;
   std::optional<std::int32_t> collision_count;
   Conditions conditions;
+  std::optional<RolloutStatus> rollout;  // none: there is no plan
   bool operator==(const DeploymentStatus&) const = default;
 };
 
@@ -39,6 +42,7 @@ struct Deployment : ControlledObject {
   static constexpr std::string_view kKind = "Deployment", kApiVersion = "apps/v1";
   Deployment() : ControlledObject(kKind) {}
   DeploymentSpec spec;
+  Rollout rollout;
   Json selector_json;  // spec.selector as in the manifest, which its ReplicaSets get with one more label
   DeploymentStatus status;
 };

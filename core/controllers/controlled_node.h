@@ -23,6 +23,7 @@ struct ControlledNode : ControlledObject {
   Conditions conditions;  // status.conditions
   bool unschedulable = false;
   std::vector<NodeTaint> taints;
+  OptionalTime silent_since;  // since when the node has not answered, milliseconds since 1970; none: it answers
 };
 using ControlledNodePtr = std::shared_ptr<const ControlledNode>;
 

@@ -35,6 +35,7 @@ struct ControlledPod : ControlledObject {
   Shared<Conditions> conditions;                      // status.conditions
   bool ready = false;                                 // condition Ready is True
   OptionalTime ready_since;                           // lastTransitionTime of the condition Ready; none without one
+  OptionalTime last_started;                          // when the last of its containers started; none: not known
   std::int32_t restarts = 0;                          // the highest restartCount of its containers
   std::int32_t sidecar_restarts = 0;                  // the same of its init containers with restartPolicy Always
   Shared<std::map<std::string, std::string>> claims;  // names of PersistentVolumeClaims by that of their volume

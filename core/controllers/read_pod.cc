@@ -41,6 +41,19 @@ std::int32_t highest_restarts(const Json::Array& statuses, const std::set<std::s
   return highest;
 }
 
+// The latest start of those that run.
+OptionalTime last_start(const Json& status) {
+  OptionalTime last;
+  for (const std::string_view statuses : {"containerStatuses", "initContainerStatuses"}) {
+    for (const Json& each : list_of(status, statuses)) {
+      const Json& running = member(member(each, "state"), "running");
+      const std::optional<Millis> start = parse_timestamp(running.string_at("startedAt"));
+      if (start && (!last || *last < *start)) last = start;
+    }
+  }
+  return last;
+}
+
 std::set<std::string> sidecars_of(const Json& spec) {
   std::set<std::string> sidecars;
   for (const Json& each : list_of(spec, "initContainers")) {
@@ -139,6 +152,7 @@ Result<ControlledPod> read_controlled_pod(const Json& json) {
   pod.phase = phase_named(status.string_at("phase"));
   pod.reason = status.string_at("reason");
   read_conditions(status, pod);
+  pod.last_started = last_start(status);
   read_restarts(spec, status, pod);
   read_ends(spec, status, pod);
   read_claims(spec, pod);

@@ -53,9 +53,10 @@ void Cluster::begin() {
 
 void Cluster::refresh_node(const std::string& name) {
   const DeviceNode* device = context_.nodes.find(name);
-  ControlledNodePtr after = device == nullptr ? nullptr : node_view(name, *device);
   const auto known = nodes_.find(name);
   ControlledNodePtr before = known == nodes_.end() ? nullptr : known->second;
+  const OptionalTime silent = before == nullptr ? OptionalTime() : before->silent_since;
+  ControlledNodePtr after = device == nullptr ? nullptr : node_view(name, *device, silent.value_or(now()));
   if (after == before || (after != nullptr && before != nullptr && is_seen_alike(*before, *after))) return;
   if (after == nullptr) {
     nodes_.erase(known);

@@ -1,4 +1,4 @@
-// The time zones that CronJobs of this gateway may name.
+// The time zones that objects of this gateway may name.
 #pragma once
 
 #include "core/controllers/time_zones/time_zone.h"

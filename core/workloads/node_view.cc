@@ -2,13 +2,14 @@
 
 namespace berth {
 
-ControlledNodePtr node_view(const std::string& name, const DeviceNode& device) {
+ControlledNodePtr node_view(const std::string& name, const DeviceNode& device, Millis silent_since) {
   if (device.node == nullptr) return nullptr;
   auto node = std::make_shared<ControlledNode>();
   static_cast<ObjectMeta&>(node->metadata) = device.node->metadata;
   node->metadata.name = name;
   node->metadata.namespace_.clear();
   node->ready = device.reachable;
+  if (!device.reachable) node->silent_since = silent_since;
   node->unschedulable = device.node->unschedulable;
   for (const Taint& taint : device.node->taints.get()) {
     NodeTaint& seen = node->taints.emplace_back();

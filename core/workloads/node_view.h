@@ -6,8 +6,8 @@
 
 namespace berth {
 
-// Null: the device has said nothing yet.
-ControlledNodePtr node_view(const std::string& name, const DeviceNode& device);
+// Null: the device has said nothing yet. `silent_since`: milliseconds since 1970, for a device that does not answer.
+ControlledNodePtr node_view(const std::string& name, const DeviceNode& device, Millis silent_since);
 // Whether controllers would see no difference.
 bool is_seen_alike(const ControlledNode& a, const ControlledNode& b);
 

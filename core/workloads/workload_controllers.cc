@@ -22,12 +22,13 @@ namespace {
 // Owners first: what they write is then synchronised in the same turn.
 std::vector<std::unique_ptr<Controller>> all_controllers(const GatewayOptions& options) {
   std::vector<std::unique_ptr<Controller>> controllers;
-  controllers.push_back(std::make_unique<CronJobController>(known_time_zones(options)));
-  controllers.push_back(std::make_unique<DeploymentController>());
+  const TimeZoneFiles& zones = known_time_zones(options);
+  controllers.push_back(std::make_unique<CronJobController>(zones));
+  controllers.push_back(std::make_unique<DeploymentController>(zones));
   controllers.push_back(std::make_unique<ReplicaSetController>());
   controllers.push_back(std::make_unique<ReplicaSetController>(kReplicationController));
   controllers.push_back(std::make_unique<StatefulSetController>());
-  controllers.push_back(std::make_unique<DaemonSetController>());
+  controllers.push_back(std::make_unique<DaemonSetController>(zones));
   controllers.push_back(std::make_unique<JobController>());
   controllers.push_back(std::make_unique<TtlAfterFinishedController>());
   return controllers;

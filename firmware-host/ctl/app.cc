@@ -77,6 +77,9 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const Ma
     case Command::reject: return run_reject(client, options, screen);
     case Command::status: return run_status(client, options, screen);
     case Command::image_list: return run_image_list(client, options, screen);
+    case Command::rollout_status: return run_rollout_status(client, options, screen);
+    case Command::rollout_pause:
+    case Command::rollout_resume: return run_rollout_pause(client, options, screen);
     case Command::logs:
     case Command::exec:
     case Command::cp:

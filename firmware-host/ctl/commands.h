@@ -74,6 +74,10 @@ Outcome<void> run_image_load(ApiClient::Engine engine, ApiClient::Address addres
                              const CtlOptions& options, const Screen& screen);
 // Shows the images that a device reports.
 Outcome<void> run_image_list(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Shows how far a rollout is until it is done; Exit::refused if it has failed.
+Outcome<void> run_rollout_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Pauses or resumes the waves of a rollout plan.
+Outcome<void> run_rollout_pause(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
 
 // The kind named on the command line; Exit::usage with a list of the kinds if unknown.

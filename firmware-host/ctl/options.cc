@@ -343,6 +343,23 @@ void add_image(CLI::App& app, CtlOptions& to) {
   list->add_option("NODE", to.name, "Name of the device's node")->required();
 }
 
+void add_rollout(CLI::App& app, CtlOptions& to) {
+  CLI::App* rollout =
+      app.add_subcommand("rollout", "Follow, pause or resume the rollout of a Deployment or DaemonSet")->fallthrough();
+  rollout->require_subcommand(1);
+  const auto add = [&](const std::string& name, const std::string& text, Command which) {
+    CLI::App* each = add_command(*rollout, to, name, text, which);
+    each->add_option("KIND", to.kind, "deployment or daemonset")->required();
+    each->add_option("NAME", to.name, "Its name");
+    add_namespace(*each, to);
+    return each;
+  };
+  add("status", "Show how far it is, until it is done or has failed", Command::rollout_status)
+      ->add_flag("-w,--watch", to.rollout_waits, "Wait for its end, the default; --watch=false: show it once");
+  add("pause", "Let no wave of its plan go on", Command::rollout_pause);
+  add("resume", "Let the waves of its plan go on", Command::rollout_resume);
+}
+
 // Those that talk to devices, past the gateway.
 void add_delete(CLI::App& app, CtlOptions& to) {
   CLI::App* remove = add_command(app, to, "delete", "Delete an object, or the objects of manifests", Command::remove);
@@ -429,6 +446,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   add_trial_options(*plan, to);
 
   add_permit_commands(app, to);
+  add_rollout(app, to);
   add_device_commands(app, to);
   add_delete(app, to);
 
@@ -482,6 +500,9 @@ std::string check(CtlOptions& options) {
   }
   const bool named = !options.kind.empty() && !options.name.empty();
   if (options.command == Command::describe && !named) return "describe: requires KIND and NAME";
+  const bool is_rollout = options.command == Command::rollout_status || options.command == Command::rollout_pause ||
+                          options.command == Command::rollout_resume;
+  if (is_rollout && !named) return "rollout: requires KIND and NAME, deployment/web say";
   if (const std::string wrong = check_pod(options); !wrong.empty()) return wrong;
   const bool is_image = options.command == Command::image_load || options.command == Command::image_list;
   if (is_image && !is_valid_name(options.name)) return "image: \"" + options.name + "\" is no name of a node";

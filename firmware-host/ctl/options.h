@@ -132,6 +132,9 @@ struct CtlOptions {
     top,
     image_load,
     image_list,
+    rollout_status,
+    rollout_pause,
+    rollout_resume,
     enroll,
     revoke,
     backup,
@@ -163,6 +166,7 @@ struct CtlOptions {
   ForwardOptions forward;
   TopOptions top;
   ImageOptions image;
+  bool rollout_waits = true;  // rollout status: until it is done or has failed
   EnrollOptions enroll;
   BackupOptions backup;
 };

@@ -32,9 +32,9 @@ std::unique_ptr<Controller> make_controller(const std::string& name, const Json&
   static const TimeZoneFolder kZones;
   if (name == "cronjob") return std::make_unique<CronJobController>(kZones);
   if (name == "job") return std::make_unique<JobController>();
-  if (name == "daemonset") return std::make_unique<DaemonSetController>();
+  if (name == "daemonset") return std::make_unique<DaemonSetController>(kZones);
   if (name == "disruption") return std::make_unique<DisruptionController>();
-  if (name == "deployment") return std::make_unique<DeploymentController>();
+  if (name == "deployment") return std::make_unique<DeploymentController>(kZones);
   if (name == "replicaset") return std::make_unique<ReplicaSetController>();
   if (name == "replicationcontroller") return std::make_unique<ReplicaSetController>(kReplicationController);
   if (name == "taint-eviction") return std::make_unique<TaintEvictionController>();

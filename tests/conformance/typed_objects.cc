@@ -69,6 +69,7 @@ ObjectPtr typed_node(const Json& object) {
   decode::read_conditions(status, node->conditions);
   const Condition* ready = find_condition(node->conditions, "Ready");
   node->ready = ready != nullptr && ready->status == "True";
+  if (ready != nullptr && ready->status == "Unknown") node->silent_since = ready->last_transition;
   node->unschedulable = flag(at(at(object, "spec"), "unschedulable"));
   return node;
 }

@@ -67,6 +67,11 @@ Json affinity_to(const Json& own, const std::string& node_name) {
   return affinity;
 }
 
+// Whether a pod made for the node now is of the set's template.
+bool gets_newest(const DaemonView& view, const std::string& node_name) {
+  return may_update(view, node_name) && (!view.rollout || view.rollout->newest == view.hash);
+}
+
 auto age_of(const ControlledPodPtr& pod) {
   return std::tuple(pod->node_name.empty(), pod->metadata.created.value_or(0), std::string_view(pod->metadata.name));
 }
@@ -87,13 +92,20 @@ std::map<std::string, std::vector<ControlledPodPtr>> group_by_node(const std::ve
   return groups;
 }
 
+bool has_revision_for(const DaemonView& view, const std::string& node_name) {
+  return gets_newest(view, node_name) || view.rollout->stable != nullptr;
+}
+
 Json daemon_pod(const DaemonView& view, const std::string& node_name) {
   const DaemonSet& set = view.set;
-  Json pod = pod_from_template(set.spec.pod_template, set, DaemonSet::kApiVersion);
+  const bool is_newest = gets_newest(view, node_name);
+  const PodTemplate pod_template = is_newest ? set.spec.pod_template : revision_template(*view.rollout->stable);
+  Json pod = pod_from_template(pod_template, set, DaemonSet::kApiVersion);
   Json& metadata = *pod.find("metadata");
   Json labels = member(metadata, "labels");
-  if (const auto generation = template_generation(set)) labels.set(kGenerationLabel, *generation);
-  labels.set(kRevisionLabel, view.hash);
+  const auto generation = template_generation(set);
+  if (generation && is_newest) labels.set(kGenerationLabel, *generation);
+  labels.set(kRevisionLabel, is_newest ? view.hash : revision_label(*view.rollout->stable));
   metadata.set("labels", std::move(labels));
   Json spec = member(pod, "spec");
   spec.set("tolerations", with_daemon_tolerations(list_of(spec, "tolerations"), set));
@@ -104,6 +116,7 @@ Json daemon_pod(const DaemonView& view, const std::string& node_name) {
 
 bool is_updated(const DaemonView& view, const ControlledPod& pod) {
   if (revision_label(pod) == view.hash) return true;
+  if (view.rollout) return false;  // after a rollback the generation is that of the revision that has failed
   const std::optional<std::string> generation = template_generation(view.set);
   const Labels& labels = pod.metadata.labels.get();
   const auto found = labels.find(std::string(kGenerationLabel));
@@ -117,6 +130,14 @@ void sort_by_age(std::vector<ControlledPodPtr>& pods) {
 
 bool is_available(const DaemonView& view, const ControlledPod& pod) {
   return is_available(pod, view.set.spec.min_ready_seconds, view.now);
+}
+
+bool may_update(const DaemonView& view, const std::string& node_name) {
+  return !view.rollout || view.rollout->decision.open.contains(node_name);
+}
+
+bool counts_unavailable(const DaemonView& view, const std::string& node_name) {
+  return !view.rollout || !view.rollout->decision.no_unavailable.contains(node_name);
 }
 
 bool allows_surge(const DaemonSet& set) {

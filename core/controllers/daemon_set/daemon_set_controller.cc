@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "core/controllers/daemon_set/daemon_set_history.h"
+#include "core/controllers/daemon_set/daemon_set_rollout.h"
 #include "core/controllers/daemon_set/daemon_set_rules.h"
 #include "core/controllers/ownership.h"
 #include "core/controllers/revisions.h"
+#include "core/controllers/rollout/rollout_message.h"
 #include "core/controllers/status_write.h"
 #include "core/controllers/wake_owners.h"
 
@@ -39,6 +41,18 @@ void wake_by_node(const ObjectChange& change, const ClusterAccess& cluster, Work
     const std::int64_t bound = bound_pods(cluster, *set, node.metadata.name);
     const bool differs = (fit.should_run && bound == 0) || (!fit.may_continue && bound > 0) || bound > 1;
     if (differs) queue.add(key_of(*set));
+  }
+}
+
+// To a rollout plan it also matters whether nodes answer, and that one is gone.
+void wake_rollouts(const ObjectChange& change, const ClusterAccess& cluster, WorkQueue& queue) {
+  if (change.before != nullptr && change.after != nullptr) {
+    const auto& before = static_cast<const ControlledNode&>(*change.before);
+    const auto& after = static_cast<const ControlledNode&>(*change.after);
+    if (before.silent_since == after.silent_since && before.metadata.labels == after.metadata.labels) return;
+  }
+  for (const auto& set : list_as<DaemonSet>(cluster, DaemonSet::kKind, "")) {
+    if (set->rollout.plan) queue.add(key_of(*set));
   }
 }
 
@@ -73,6 +87,22 @@ std::optional<Millis> next_change(const DaemonView& view, const std::vector<Cont
   return std::min(counted.value_or(*any + kSlack), *any + kSlack);
 }
 
+// Whether a revision is needed besides the present one: what a rollout may go back to.
+bool is_stable(const DaemonView& view, const RevisionPtr& revision) {
+  return view.rollout && view.rollout->stable == revision;
+}
+
+Status write_daemon_status(ClusterAccess& cluster, const DaemonView& view) {
+  const DaemonSet& set = view.set;
+  const DaemonSetStatus status = daemon_set_status(view);
+  Status written = write_status(cluster, set, set.status, status);
+  if (!written.is_success() || !status.rollout) return written;
+  for (WorkloadEvent& event : rollout_events(set.status.rollout, *status.rollout)) {
+    cluster.record(set, std::move(event));
+  }
+  return written;
+}
+
 // What has been planned is done, and an update goes on only when there was nothing: its effects must be seen first.
 SyncResult manage_pods(ClusterAccess& cluster, const DaemonView& view, FailedPodBackoff& backoff) {
   const DaemonWork work = plan_daemon_pods(cluster, view, backoff);
@@ -93,6 +123,7 @@ void DaemonSetController::observe(const ObjectChange& change, const ClusterAcces
     wake_owners(DaemonSet::kKind, change, cluster, queue, selects_daemon_pod);
   } else if (object.kind == ControlledNode::kKind) {
     wake_by_node(change, cluster, queue);
+    wake_rollouts(change, cluster, queue);
   }
 }
 
@@ -108,14 +139,21 @@ SyncResult DaemonSetController::sync(const ObjectKey& key, ClusterAccess& cluste
   if (set->metadata.deletion) return {};
   const Result<std::vector<ControlledPodPtr>> pods = claim_daemon_pods(cluster, *set);
   if (!pods) return {.status = pods.error()};
-  const Result<DaemonSetHistory> history = daemon_set_history(cluster, *set, *pods);
+  Result<DaemonSetHistory> history = daemon_set_history(cluster, *set, *pods);
   if (!history) return {.status = history.error()};
-  const DaemonView view = view_of(cluster, *set, *pods, *history->current);
+  DaemonView view = view_of(cluster, *set, *pods, *history->current);
+  if (set->rollout.plan) {
+    view.rollout = daemon_rollout(view, *history, zones_);
+    view.hash = view.rollout->decision.revision;
+    std::erase_if(history->old, [&](const RevisionPtr& each) { return is_stable(view, each); });
+  }
   SyncResult result = manage_pods(cluster, view, backoff_);
   if (result.status.is_success()) result.status = clean_up_history(cluster, *set, *pods, history->old);
-  const Status written = write_status(cluster, *set, set->status, daemon_set_status(view));
+  const Status written = write_daemon_status(cluster, view);
   if (result.status.is_success()) result.status = written;
   if (const auto next = next_change(view, *pods)) result.wake_at = std::min(result.wake_at.value_or(*next), *next);
+  const std::optional<Millis> look = view.rollout ? view.rollout->decision.wake_at : std::nullopt;
+  if (look) result.wake_at = std::min(result.wake_at.value_or(*look), *look);
   return result;
 }
 

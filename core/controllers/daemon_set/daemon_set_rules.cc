@@ -113,6 +113,7 @@ DaemonWork plan_daemon_pods(ClusterAccess& cluster, const DaemonView& view, Fail
   DaemonWork work;
   for (const DaemonNode& node : view.nodes) plan_node(cluster, view, node, backoff, work);
   plan_pods_without_node(view, work);
+  std::erase_if(work.nodes, [&](const std::string& name) { return !has_revision_for(view, name); });
   return work;
 }
 
@@ -144,6 +145,7 @@ DaemonSetStatus daemon_set_status(const DaemonView& view) {
   DaemonSetStatus status;
   status.collision_count = view.set.status.collision_count;
   status.observed_generation = view.set.metadata.generation;
+  if (view.rollout) status.rollout = view.rollout->decision.status;
   for (const DaemonNode& node : view.nodes) {
     if (node.fit.should_run) {
       ++status.desired_scheduled;

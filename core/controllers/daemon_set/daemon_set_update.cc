@@ -57,15 +57,16 @@ DaemonWork plan_in_place(const DaemonView& view, const UpdateNumbers& numbers) {
   std::int64_t unavailable = 0;
   std::vector<ControlledPodPtr> candidates;
   for (const auto& [name, pods] : pods_to_update(view)) {
+    const int counted = counts_unavailable(view, name) ? 1 : 0;
     const bool is_one = (pods.updated == nullptr) != (pods.outdated == nullptr);
     if (pods.are_too_many || !is_one) {
-      ++unavailable;
+      unavailable += counted;
     } else if (pods.updated != nullptr) {
-      if (!is_available(view, *pods.updated)) ++unavailable;
+      if (!is_available(view, *pods.updated)) unavailable += counted;
     } else if (!is_available(view, *pods.outdated)) {
-      ++unavailable;
-      work.gone.push_back(pods.outdated);
-    } else if (unavailable < numbers.unavailable) {
+      unavailable += counted;
+      if (may_update(view, name)) work.gone.push_back(pods.outdated);
+    } else if (unavailable < numbers.unavailable && may_update(view, name)) {
       candidates.push_back(pods.outdated);
     }
   }
@@ -110,14 +111,15 @@ Result<DaemonWork> plan_with_surge(const DaemonView& view, const UpdateNumbers& 
   DaemonWork work;
   Surge surge;
   for (const auto& [name, pods] : pods_to_update(view)) {
+    const int counted = counts_unavailable(view, name) ? 1 : 0;
     if (pods.are_too_many) {
-      ++surge.surged;
+      surge.surged += counted;
       continue;
     }
     const bool has_updated = pods.updated != nullptr && is_available(view, *pods.updated);
     const bool has_outdated = pods.outdated != nullptr && is_available(view, *pods.outdated);
     if (has_updated || has_outdated) ++surge.available;
-    if (pods.outdated == nullptr) continue;
+    if (pods.outdated == nullptr || (pods.updated == nullptr && !may_update(view, name))) continue;
     if (pods.updated == nullptr) {
       const DaemonNode* node = find_node(view, name);
       if (node == nullptr) {
@@ -127,7 +129,7 @@ Result<DaemonWork> plan_with_surge(const DaemonView& view, const UpdateNumbers& 
     } else if (has_updated) {
       work.gone.push_back(pods.outdated);
     } else {
-      ++surge.surged;
+      surge.surged += counted;
     }
   }
   const auto take = [](std::int64_t allowed, const auto& list) {

@@ -11,12 +11,14 @@ namespace {
 constexpr std::size_t kHistoryCharactersMax = 2000;
 
 // Annotations that are not copied between a Deployment and its ReplicaSets.
-constexpr std::array<std::string_view, 6> kNotCopied{"kubectl.kubernetes.io/last-applied-configuration",
+constexpr std::array<std::string_view, 8> kNotCopied{"kubectl.kubernetes.io/last-applied-configuration",
                                                      kRevision,
                                                      kRevisionHistory,
                                                      kDesiredReplicas,
                                                      kMaxReplicas,
-                                                     kRollbackTo};
+                                                     kRollbackTo,
+                                                     kRolloutPlan,
+                                                     kRolloutPaused};
 
 bool is_copied(const std::string& key) {
   return std::find(kNotCopied.begin(), kNotCopied.end(), key) == kNotCopied.end();

@@ -1,16 +1,20 @@
 // The synchronisation of a Deployment (pkg/controller/deployment/deployment_controller.go).
 #include "core/controllers/deployment/deployment_controller.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/controllers/controlled_node.h"
 #include "core/controllers/deployment/deployment_annotations.h"
 #include "core/controllers/deployment/deployment_new_set.h"
 #include "core/controllers/deployment/deployment_rollback.h"
 #include "core/controllers/deployment/deployment_rollout.h"
 #include "core/controllers/deployment/deployment_scale.h"
 #include "core/controllers/deployment/deployment_status.h"
+#include "core/controllers/deployment/deployment_waves.h"
 #include "core/controllers/deployment/deployment_work.h"
 #include "core/controllers/ownership.h"
 #include "core/controllers/wake_owners.h"
@@ -65,13 +69,13 @@ void sync_size(DeploymentWork& work) {
   finish(work);
 }
 
-void sync_work(DeploymentWork& work) {
+void sync_work(DeploymentWork& work, const TimeZoneFiles& zones) {
   const Deployment& deployment = work.deployment;
   if (deployment.metadata.deletion) {
     if (update_new_set(work)) finish(work);
     return;
   }
-  if (!tell_pause(work) || !update_new_set(work)) return;
+  if (!follow_waves(work, zones) || !tell_pause(work) || !update_new_set(work)) return;
   const std::optional<std::int64_t> revision = rollback_revision(deployment);
   if (revision && !deployment.spec.paused) {
     roll_back(work, *revision);
@@ -79,6 +83,17 @@ void sync_work(DeploymentWork& work) {
     sync_size(work);
   } else if (deployment.spec.recreate ? recreate_one_step(work) : roll_one_step(work)) {
     finish_rollout(work);
+  }
+}
+
+// Only rollout plans ask whether nodes answer.
+void wake_by_silence(const ObjectChange& change, const ClusterAccess& cluster, WorkQueue& queue) {
+  const auto silence = [](const ObjectPtr& node) {
+    return node == nullptr ? OptionalTime() : static_cast<const ControlledNode&>(*node).silent_since;
+  };
+  if (silence(change.before) == silence(change.after)) return;
+  for (const auto& deployment : list_as<Deployment>(cluster, Deployment::kKind, "")) {
+    if (deployment->rollout.plan) queue.add(key_of(*deployment));
   }
 }
 
@@ -99,6 +114,8 @@ void DeploymentController::observe(const ObjectChange& change, const ClusterAcce
     queue.add(key_of(object));
   } else if (object.kind == ReplicaSet::kKind) {
     wake_owners(Deployment::kKind, change, cluster, queue, selects_set);
+  } else if (object.kind == ControlledNode::kKind) {
+    wake_by_silence(change, cluster, queue);
   } else if (object.kind == ControlledPod::kKind && change.after == nullptr) {
     // With Recreate, the new pods wait for the last of the old ones.
     const ObjectPtr set = find_controller(ReplicaSet::kKind, object, cluster);
@@ -116,7 +133,9 @@ SyncResult DeploymentController::sync(const ObjectKey& key, ClusterAccess& clust
   std::vector<ReplicaSetPtr> owned = claim.take_all(list_as<ReplicaSet>(cluster, ReplicaSet::kKind, key.name_space));
   if (!claim.status().is_success()) return {.status = claim.status()};
   DeploymentWork work{cluster, *deployment, deployment->status, split_sets(*deployment, std::move(owned))};
-  sync_work(work);
+  sync_work(work, zones_);
+  std::optional<Millis>& wake_at = work.result.wake_at;
+  if (work.next_look) wake_at = std::min(wake_at.value_or(*work.next_look), *work.next_look);
   return work.result;
 }
 

@@ -38,7 +38,7 @@ ReplicaSet make_set(const DeploymentWork& work, const std::string& hash) {
   Labels labels = deployment.spec.pod_template.labels.get();
   labels[std::string(kHashLabel)] = hash;
   set.metadata.labels = std::move(labels);
-  set.spec.replicas = new_set_replicas(deployment, work.sets.old, 0);
+  set.spec.replicas = within_limit(work, 0, new_set_replicas(deployment, work.sets.old, 0));
   set.spec.min_ready_seconds = deployment.spec.min_ready_seconds;
   set.spec.pod_template = deployment.spec.pod_template;
   return set;
@@ -117,6 +117,17 @@ bool has_same_template(const PodTemplate& a, const PodTemplate& b) {
   return is_same(template_without_hash(a), template_without_hash(b));
 }
 
+std::string hash_of(const ReplicaSet& set) {
+  const Labels& labels = set.metadata.labels.get();
+  const auto found = labels.find(std::string(kHashLabel));
+  return found == labels.end() ? "" : found->second;
+}
+
+std::string new_set_hash(const DeploymentWork& work) {
+  if (work.sets.newest != nullptr) return hash_of(*work.sets.newest);
+  return template_hash(work.deployment.spec.pod_template.json.get(), work.deployment.status.collision_count);
+}
+
 ReplicaSets split_sets(const Deployment& deployment, std::vector<ReplicaSetPtr> owned) {
   std::sort(owned.begin(), owned.end(),
             [](const ReplicaSetPtr& a, const ReplicaSetPtr& b) { return is_older(*a, *b); });
@@ -158,7 +169,7 @@ bool update_new_set(DeploymentWork& work) {
 bool create_new_set(DeploymentWork& work) {
   if (work.sets.newest != nullptr) return true;
   Deployment& deployment = work.deployment;
-  const std::string hash = template_hash(deployment.spec.pod_template.json.get(), deployment.status.collision_count);
+  const std::string hash = new_set_hash(work);
   ReplicaSet set = make_set(work, hash);
   const WriteResult written =
       work.cluster.create(ReplicaSet::kKind, deployment.metadata.namespace_, manifest_of(set, deployment, hash));

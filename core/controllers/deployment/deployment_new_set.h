@@ -2,6 +2,7 @@
 // deployment/sync.go, getNewReplicaSet).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/controllers/deployment/deployment_work.h"
@@ -12,6 +13,11 @@ namespace berth {
 bool has_same_template(const PodTemplate& a, const PodTemplate& b);
 // The template without the label pod-template-hash.
 Json template_without_hash(const PodTemplate& pod_template);
+
+// The hash in the labels of the set's pods.
+std::string hash_of(const ReplicaSet& set);
+// That of the new ReplicaSet, or, when there is none, what it would be.
+std::string new_set_hash(const DeploymentWork& work);
 
 // The oldest of the sets with the Deployment's template is the new one.
 ReplicaSets split_sets(const Deployment& deployment, std::vector<ReplicaSetPtr> owned);

@@ -23,7 +23,8 @@ Step grow_new_set(DeploymentWork& work) {
   const ReplicaSet& set = *work.sets.newest;
   const std::int32_t wanted = work.deployment.spec.replicas;
   if (set.spec.replicas >= wanted) return resize_step(work, set, wanted);
-  return resize_step(work, set, new_set_replicas(work.deployment, work.sets.all(), set.spec.replicas));
+  const std::int32_t allowed = new_set_replicas(work.deployment, work.sets.all(), set.spec.replicas);
+  return resize_step(work, set, within_limit(work, set.spec.replicas, allowed));
 }
 
 // Takes at most `most` pods away from the old sets, in order; of each at most what `can_lose` says. `old` gets the new
@@ -48,20 +49,28 @@ std::optional<std::int32_t> shrink(DeploymentWork& work, std::vector<ReplicaSetP
   return taken;
 }
 
+// How many pods the old sets have besides those that the new one may not replace yet.
+std::int32_t replaceable(const DeploymentWork& work) {
+  const std::int32_t wanted = work.deployment.spec.replicas;
+  const std::int32_t kept = wanted - within_limit(work, work.sets.newest->spec.replicas, wanted);
+  return wanted_replicas(work.sets.old) - kept;
+}
+
 Step shrink_old_sets(DeploymentWork& work) {
   std::vector<ReplicaSetPtr> old = active_sets(work.sets.old);
   if (old.empty()) return Step::unchanged;
   const ReplicaSet& newest = *work.sets.newest;
   const std::int32_t min_available = work.deployment.spec.replicas - max_unavailable(work.deployment);
   const std::int32_t new_unavailable = newest.spec.replicas - newest.status.available_replicas;
-  const std::int32_t most = wanted_replicas(work.sets.all()) - min_available - new_unavailable;
+  const std::int32_t replaced = replaceable(work);
+  const std::int32_t most = std::min(wanted_replicas(work.sets.all()) - min_available - new_unavailable, replaced);
   if (most <= 0) return Step::unchanged;
   const std::optional<std::int32_t> unhealthy =
       shrink(work, old, most, [](const ReplicaSet& set) { return set.spec.replicas - set.status.available_replicas; });
   if (!unhealthy) return work.result.status.is_success() ? Step::unchanged : Step::failed;
   const std::int32_t spare = available_replicas(old) + newest.status.available_replicas - min_available;
-  const std::optional<std::int32_t> healthy =
-      shrink(work, old, spare, [](const ReplicaSet& set) { return set.spec.replicas; });
+  const std::optional<std::int32_t> healthy = shrink(work, old, std::min(spare, replaced - *unhealthy),
+                                                     [](const ReplicaSet& set) { return set.spec.replicas; });
   if (!healthy) return Step::failed;
   return *unhealthy + *healthy > 0 ? Step::changed : Step::unchanged;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/controllers/deployment/deployment_annotations.h"
+#include "core/controllers/deployment/deployment_new_set.h"
 #include "core/stable_sort.h"
 
 namespace berth {
@@ -46,7 +47,9 @@ bool scale_sets(DeploymentWork& work) {
   const auto resize = [&work](const ReplicaSetPtr& set, std::int32_t replicas) {
     return set->spec.replicas == replicas || resize_set(work, *set, replicas);
   };
-  if (const ReplicaSetPtr only = only_active_or_latest(work.sets)) return resize(only, wanted);
+  if (const ReplicaSetPtr only = only_active_or_latest(work.sets)) {
+    return resize(only, only == work.sets.newest ? within_limit(work, only->spec.replicas, wanted) : wanted);
+  }
   if (is_saturated(work.deployment, work.sets.newest)) {
     const std::vector<ReplicaSetPtr> old = active_sets(work.sets.old);
     return std::all_of(old.begin(), old.end(), [&](const ReplicaSetPtr& set) { return resize(set, 0); });
@@ -61,7 +64,12 @@ bool delete_surplus_sets(DeploymentWork& work) {
   const std::optional<std::int32_t>& limit = work.deployment.spec.revision_history_limit;
   if (!limit || *limit == std::numeric_limits<std::int32_t>::max()) return true;
   std::vector<ReplicaSetPtr> candidates = work.sets.old;
-  std::erase_if(candidates, [](const ReplicaSetPtr& set) { return set->metadata.deletion.has_value(); });
+  const std::optional<RolloutStatus>& rollout = work.deployment.status.rollout;
+  std::erase_if(candidates, [&](const ReplicaSetPtr& set) {
+    // A rollout plan may go back to the stable one.
+    const bool is_stable = rollout && hash_of(*set) == rollout->stable_revision;
+    return is_stable || set->metadata.deletion.has_value();
+  });
   const auto surplus = static_cast<std::int64_t>(candidates.size()) - *limit;
   if (surplus <= 0) return true;
   stable_sort(candidates, [](const ReplicaSetPtr& a, const ReplicaSetPtr& b) {

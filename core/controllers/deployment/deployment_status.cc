@@ -18,9 +18,16 @@ bool is_progressing(const DeploymentStatus& before, const DeploymentStatus& afte
          after.ready_replicas > before.ready_replicas || after.available_replicas > before.available_replicas;
 }
 
+// A rollout plan may hold a wave back for days, which is no lack of progress.
+bool is_held_by_plan(const Deployment& deployment) {
+  using Phase = RolloutStatus::Phase;
+  const std::optional<RolloutStatus>& rollout = deployment.status.rollout;
+  return rollout && rollout->phase != Phase::complete && rollout->phase != Phase::rolled_back;
+}
+
 bool is_timed_out(const Deployment& deployment, const DeploymentStatus& status, Millis now) {
   const Condition* progress = progress_of(status);
-  if (progress == nullptr || progress->reason == kNewReplicaSetAvailable) return false;
+  if (progress == nullptr || progress->reason == kNewReplicaSetAvailable || is_held_by_plan(deployment)) return false;
   if (progress->reason == kProgressDeadlineExceeded) return true;
   return progress->last_update.value_or(0) + Millis{1000} * *deployment.spec.progress_deadline_seconds < now;
 }
@@ -97,6 +104,7 @@ DeploymentStatus counted_status(const Deployment& deployment, const ReplicaSets&
   DeploymentStatus status;
   status.conditions = deployment.status.conditions;
   status.collision_count = deployment.status.collision_count;
+  status.rollout = deployment.status.rollout;
   status.observed_generation = deployment.metadata.generation;
   status.replicas = actual_replicas(all);
   status.updated_replicas = sets.newest != nullptr ? sets.newest->status.replicas : 0;
@@ -139,7 +147,7 @@ DeploymentStatus rollout_status(const Deployment& deployment, const ReplicaSets&
 
 std::optional<Millis> next_progress_check(const Deployment& deployment, const DeploymentStatus& status) {
   const Condition* progress = progress_of(deployment.status);
-  if (!has_progress_deadline(deployment) || progress == nullptr) return std::nullopt;
+  if (!has_progress_deadline(deployment) || progress == nullptr || is_held_by_plan(deployment)) return std::nullopt;
   if (is_complete(deployment, status) || progress->reason == kProgressDeadlineExceeded) return std::nullopt;
   return progress->last_update.value_or(0) + Millis{1000} * *deployment.spec.progress_deadline_seconds;
 }

@@ -1,5 +1,6 @@
 #include "core/controllers/deployment/deployment_work.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/controllers/deployment/deployment_annotations.h"
@@ -7,6 +8,10 @@
 #include "core/json/merge_patch.h"
 
 namespace berth {
+
+std::int32_t within_limit(const DeploymentWork& work, std::int32_t present, std::int32_t replicas) {
+  return work.new_set_limit ? std::min(replicas, std::max(*work.new_set_limit, present)) : replicas;
+}
 
 bool is_written(DeploymentWork& work, const WriteResult& written) {
   if (!written.is_done()) work.result.status = Status::error(written.message);

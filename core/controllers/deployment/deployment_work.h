@@ -2,6 +2,8 @@
 // follows: false after a failed write, which is in the result, and where the rule says to stop.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/api/deployment.h"
@@ -17,8 +19,14 @@ struct DeploymentWork {
   DeploymentStatus written_status;  // as it was written last
   ReplicaSets sets;
   SyncResult result = {};
+  // By a rollout plan (deployment_waves.h): how many pods the new ReplicaSet may have; none: as many as the rest
+  // allows.
+  std::optional<std::int32_t> new_set_limit = {};
+  std::optional<Millis> next_look = {};  // when time alone may change that
 };
 
+// `replicas`, or as many as the limit of the new ReplicaSet allows if that has no more than `present`.
+std::int32_t within_limit(const DeploymentWork& work, std::int32_t present, std::int32_t replicas);
 // Notes a failure. Whether it was done.
 bool is_written(DeploymentWork& work, const WriteResult& written);
 // Writes the status of work.deployment, if it differs from what was written last.

@@ -12,6 +12,7 @@
 #include "core/controllers/replica_set/replica_set_controller.h"
 #include "tests/conformance/running_world.h"
 #include "tests/conformance/verdict.h"
+#include "tests/unit/controllers/zone_files.h"
 #include "tests/unit/parsed_json.h"
 
 namespace berth {
@@ -48,9 +49,13 @@ class WorldOf {
   }
 
  private:
+  static const TimeZoneFiles& zones() {
+    static const ZoneFiles kZones;
+    return kZones;
+  }
   static std::vector<std::unique_ptr<Controller>> controllers() {
     std::vector<std::unique_ptr<Controller>> made;
-    made.push_back(std::make_unique<DeploymentController>());
+    made.push_back(std::make_unique<DeploymentController>(zones()));
     made.push_back(std::make_unique<ReplicaSetController>());
     made.push_back(std::make_unique<ReplicaSetController>(kReplicationController));
     return made;

@@ -56,6 +56,19 @@ TEST(CtlOptions, AdoptsAPodOrEndsAdoptMode) {
   EXPECT_NE(parse({"adopt", "now"}).err.find("requires pod NAME or pv NAME, or the word done"), std::string::npos);
 }
 
+TEST(CtlOptions, RolloutNeedsAKindAndAName) {
+  const Parsed status = parse({"rollout", "status", "deployment/web", "--watch=false", "-n", "shop"});
+  ASSERT_FALSE(status.ended) << status.err;
+  EXPECT_EQ(status.options.command, CtlOptions::Command::rollout_status);
+  EXPECT_EQ(status.options.kind, "deployment");
+  EXPECT_EQ(status.options.name, "web");
+  EXPECT_FALSE(status.options.rollout_waits);
+  EXPECT_TRUE(parse({"rollout", "status", "ds", "web"}).options.rollout_waits);
+  EXPECT_EQ(parse({"rollout", "pause", "ds", "web"}).options.command, CtlOptions::Command::rollout_pause);
+  EXPECT_EQ(parse({"rollout", "resume", "ds", "web"}).options.command, CtlOptions::Command::rollout_resume);
+  EXPECT_NE(parse({"rollout", "pause", "ds"}).err.find("rollout: requires KIND and NAME"), std::string::npos);
+}
+
 TEST(CtlOptions, BackupAndRestoreNeedAFile) {
   const Parsed backup = parse({"backup", "b.tar", "--list", "--state-dir", "/state"});
   ASSERT_FALSE(backup.ended) << backup.err;
