@@ -47,8 +47,10 @@ void PodViews::index(const std::string& key, const ControlledPodPtr& before, con
 }
 
 ControlledPodPtr PodViews::find(const std::string& key) const {
-  const auto found = views_.find(key);
-  return found == views_.end() ? nullptr : found->second;
+  if (const auto found = views_.find(key); found != views_.end()) return found->second;
+  const PodEntry* entry = context_.objects.pods().find(key);
+  if (entry == nullptr) return nullptr;
+  return pod_view(*entry, state_, {context_.clock.now(), context_.clock.wall(), {}});
 }
 
 std::vector<ObjectPtr> PodViews::list(std::string_view name_space) const {

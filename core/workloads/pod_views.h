@@ -28,6 +28,7 @@ class PodViews {
   // Reads what was noted, and appends what has changed.
   void refresh(std::vector<ObjectChange>& changes);
 
+  // Any pod of the gateway: what has an owner may have one that no controller has.
   ControlledPodPtr find(const std::string& key) const;
   // Ordered by name; an empty namespace: all of them, ordered by namespace and name.
   std::vector<ObjectPtr> list(std::string_view name_space) const;

@@ -67,6 +67,17 @@ TEST_F(WorkloadKindsTest, AStatefulSetMakesTheClaimsOfItsPods) {
   EXPECT_TRUE(keys(Kind::persistent_volume_claim).empty());
 }
 
+TEST_F(WorkloadKindsTest, AnEphemeralClaimOfAPodWithoutControllerIsNoGarbage) {
+  start_with_device();
+  apply(pod("own", "u1", "64Mi", R"(,"volumes":[{"name":"s","ephemeral":{"volumeClaimTemplate":{"spec":{
+    "accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}}])"));
+  apply(manifest("StatefulSet", "db", R"("replicas":1,"serviceName":"db")"));
+  run_devices();
+  remove("sts", "db");
+  run_devices();
+  EXPECT_EQ(keys(Kind::persistent_volume_claim), std::vector<std::string>{"default/own-s"});
+}
+
 TEST_F(WorkloadKindsTest, ADaemonSetHasAPodOnEachNodeThatItMayRunOn) {
   start_with_device();
   apply(manifest("DaemonSet", "agent", R"("minReadySeconds":0)"));
