@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 5> kDeviceFields{"spec.serviceAccountName
                                                         "status.podIP", "status.podIPs"};
 
 constexpr std::string_view kImages = "images";
+constexpr std::string_view kImage = "image";  // of processes, which no device has
 constexpr std::string_view kOfProcesses = "processes/";
 constexpr std::string_view kRuntimeClass = "runtimeClass/";
 
@@ -111,9 +112,9 @@ class Reader {
   void read_image(const Json& container, const std::string& path) {
     const std::string image = container.string_at("image");
     if (is_image(image)) {
-      add(is_for_processes_ ? "image" : std::string(kImages), path + ".image");
+      add(std::string(is_for_processes_ ? kImage : kImages), path + ".image");
     } else if (image.empty() && list_of(container, "command").empty()) {
-      add(is_for_processes_ ? "image" : std::string(kImages), path + " without image and command");
+      add(std::string(is_for_processes_ ? kImage : kImages), path + " without image and command");
     }
   }
 
@@ -276,7 +277,7 @@ std::string to_text(const Need& need) {
   std::string fix;
   if (need.feature == kImages && need.field.ends_with(".image")) {
     fix = ": install crun or runc and skopeo there, or remove image to run the command as a process of the device";
-  } else if (need.field.ends_with(".image")) {
+  } else if (need.feature == of_processes(kImage) && need.field.ends_with(".image")) {
     fix = ": remove image, or runtimeClassName: process to run it in a container";
   }
   return need.field + " (feature " + need.feature + fix + ")";

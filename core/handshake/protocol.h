@@ -21,7 +21,7 @@ struct ProtocolVersion {
 
 // Of this program. With another major one, count up the form in core/api/packed.cc: stored nodes are made again, since
 // which of them are served has changed.
-inline constexpr ProtocolVersion kProtocol{1, 15};
+inline constexpr ProtocolVersion kProtocol{1, 16};
 // From this one on a gateway understands Kept.
 inline constexpr ProtocolVersion kTellsKept{1, 5};
 // From this one on a device keeps ConfigMaps and Secrets (N13).

@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
                     R"("volumes":[{"name":"a","emptyDir":{}},{"name":"b","emptyDir":{}},{"name":"s","secret":{}}])",
                     "spec.volumes[0].emptyDir (feature processes/volumes/emptyDir), spec.volumes[2].secret (feature "
                     "processes/volumes/secret)"},
+        FeatureCase{"AVolumeOfAnImage", R"("volumes":[{"name":"v","image":{"reference":"a:1"}}])",
+                    "spec.volumes[0].image (feature processes/volumes/image)"},
         FeatureCase{"UserNamespaces", R"("hostUsers":false)", "spec.hostUsers (feature processes/userNamespaces)"},
         FeatureCase{"TheHostsUsers", R"("hostUsers":true)", ""},
         FeatureCase{"DnsPolicyNone", R"("dnsPolicy":"None","dnsConfig":{"nameservers":["10.0.0.1"]})",

@@ -113,7 +113,7 @@ TEST_F(DevicesWithNames, AreAskedInFullOnceTheyOrTheGatewayConnectAgain) {
 }
 
 constexpr char kTooNew[] =
-    "its protocol 2.0 is not supported: this gateway speaks 1.15 and serves devices of 1; upgrade the gateway";
+    "its protocol 2.0 is not supported: this gateway speaks 1.16 and serves devices of 1; upgrade the gateway";
 
 TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
   start_connected();
@@ -210,7 +210,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInEachList) {
     const Result<Request> asked = decode_request(message.payload);
     if (message.topic != topics.node_requests("n1") || !asked || asked->type != RequestType::list) continue;
     listed = true;
-    EXPECT_EQ(to_text(asked->protocol), "1.15");
+    EXPECT_EQ(to_text(asked->protocol), "1.16");
   }
   EXPECT_TRUE(listed);
 }

@@ -23,7 +23,7 @@ TEST(Protocol, AVersionIsAMajorAndAMinorNumberInAString) {
   for (const char* wrong : {R"("1")", R"("0.9")", R"("1.")", R"(".1")", R"("1.1.1")", R"("01.1")", R"("a.b")", R"("")",
                             "1.1", "null", "{}", R"("4294967296.0")"}) {
     EXPECT_EQ(version_in((R"({"protocol":)" + std::string(wrong) + "}").c_str()),
-              R"(protocol: must be "<major>.<minor>", such as "1.15")")
+              R"(protocol: must be "<major>.<minor>", such as "1.16")")
         << wrong;
   }
 }
@@ -55,7 +55,7 @@ TEST(Protocol, AListSaysTheVersionOfItsSender) {
   const Result<Request> wrong = decode_request(
       R"({"type":"List","gateway":"gw","term":"7","storeId":"s","floor":"7.1","page":0,"listId":"4","protocol":2})");
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().message(), R"(protocol: must be "<major>.<minor>", such as "1.15")");
+  EXPECT_EQ(wrong.error().message(), R"(protocol: must be "<major>.<minor>", such as "1.16")");
 }
 
 }  // namespace
