@@ -50,6 +50,11 @@ void WorkloadControllers::deliver() {
 void WorkloadControllers::note_garbage(const ObjectChange& change) {
   if (may_have_garbage_) return;
   const bool is_gone = change.after == nullptr;
+  // A pod that a device was found to run, or a mirror of another store, may come after its owner has gone.
+  if (change.before == nullptr && has_absent_owner(*change.after)) {
+    may_have_garbage_ = true;
+    return;
+  }
   if (!is_gone && change.after->kind == ControlledPod::kKind) return;
   if (is_gone && change.before->kind == ControlledPod::kKind) {
     may_have_garbage_ = has_deleted_owner();  // which may wait for this pod
@@ -58,6 +63,14 @@ void WorkloadControllers::note_garbage(const ObjectChange& change) {
   may_have_garbage_ = is_gone || change.after->metadata.deletion ||
                       (change.before != nullptr &&
                        change.before->metadata.owner_references.get() != change.after->metadata.owner_references.get());
+}
+
+bool WorkloadControllers::has_absent_owner(const ControlledObject& object) const {
+  const std::vector<OwnerReference>& owners = object.metadata.owner_references.get();
+  return std::any_of(owners.begin(), owners.end(), [&](const OwnerReference& each) {
+    const ObjectPtr owner = cluster_.find(each.kind, {std::string(object.metadata.namespace_), each.name});
+    return owner == nullptr || owner->metadata.uid != each.uid;
+  });
 }
 
 bool WorkloadControllers::has_deleted_owner() const {

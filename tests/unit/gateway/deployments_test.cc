@@ -181,6 +181,19 @@ TEST_F(DeploymentsTest, APodOfAnOperatorWhoseOwnerIsNotHereStays) {
   EXPECT_TRUE(pods().empty()) << "nobody here removes its finalizer";
 }
 
+TEST_F(DeploymentsTest, AReplicaSetThatComesAfterItsOwnerHasGoneGoesToo) {
+  start_with_device();
+  run_devices();
+  apply(
+      R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","ownerReferences":[{"apiVersion":"apps/v1",
+    "kind":"Deployment","name":"web","uid":"gone","controller":true}]},"spec":{"replicas":2,
+    "selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},
+    "spec":{"containers":[{"name":"c","image":"app"}]}}}})");
+  run_devices();
+  EXPECT_TRUE(keys(Kind::replica_set).empty());
+  EXPECT_TRUE(pods().empty());
+}
+
 TEST_F(DeploymentsTest, APodThatIsShownAndAppliedAgainStaysThatOfItsController) {
   start_with_device();
   apply(deployment("web", 1));
