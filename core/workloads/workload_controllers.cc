@@ -11,6 +11,7 @@
 #include "core/controllers/deployment/deployment_controller.h"
 #include "core/controllers/garbage_collector.h"
 #include "core/controllers/job/job_controller.h"
+#include "core/controllers/pod_control.h"
 #include "core/controllers/replica_set/replica_set_controller.h"
 #include "core/controllers/stateful_set/stateful_set_controller.h"
 #include "core/controllers/ttl_after_finished_controller.h"
@@ -97,7 +98,10 @@ bool WorkloadControllers::run(std::int64_t end_us) {
       if (context_.clock.now_us() >= end_us) return true;
     }
     if (!may_have_garbage_) break;
-    may_have_garbage_ = collect_garbage(cluster_);
+    bool has_changed = false;
+    const bool is_cut = cluster_.with_removals(kBurstReplicas, [&] { has_changed = collect_garbage(cluster_); });
+    may_have_garbage_ = has_changed || is_cut;
+    if (may_have_garbage_ && context_.clock.now_us() >= end_us) return true;
   }
   set_timer();
   return false;

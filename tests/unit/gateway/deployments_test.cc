@@ -122,6 +122,17 @@ TEST_F(DeploymentsTest, DeletedInTheBackgroundItIsGoneAtOnceAndWhatItOwnedFollow
   EXPECT_TRUE(keys(Kind::replica_set).empty());
 }
 
+// More than the garbage collector removes at once.
+TEST_F(DeploymentsTest, DeletedWithManyPodsAllOfThemGo) {
+  start_connected();
+  apply(deployment("web", 1200));
+  EXPECT_EQ(pods().size(), 1200u);
+  remove("deployment", "web");
+  run_devices();
+  EXPECT_TRUE(pods().empty());
+  EXPECT_TRUE(keys(Kind::replica_set).empty());
+}
+
 TEST_F(DeploymentsTest, DeletedInTheForegroundItGoesLast) {
   start_with_device();
   apply(deployment("web", 2));
