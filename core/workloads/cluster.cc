@@ -79,6 +79,12 @@ bool Cluster::concerns(const Pod& pod) const {
   return uids_.contains(controller.get()) || is_made_here(pod);
 }
 
+bool Cluster::with_removals(int at_most, const std::function<void()>& writes) {
+  removals_left_ = at_most;
+  writes();
+  return std::exchange(removals_left_, std::numeric_limits<int>::max()) <= 0;
+}
+
 // Most pods are an operator's own, and no controller will ever have them.
 bool Cluster::is_selected(const Pod& pod) const {
   const Workloads& workloads = context_.objects.workloads();
@@ -224,6 +230,8 @@ WriteResult Cluster::patch_status(const ControlledObject& object, const Json& me
 
 WriteResult Cluster::remove(const ControlledObject& object, const DeleteOptions& options) {
   if (object.kind == ControlledPod::kKind) {
+    if (removals_left_ <= 0) return {WriteResult::Code::refused, "enough pods were removed at once", {}};
+    --removals_left_;
     WriteResult result = pod_writer_.remove(object.metadata.key(), options);
     pods_.refresh(changes_);
     return result;

@@ -1,6 +1,8 @@
 // Cluster: the objects of the gateway as its controllers see and change them.
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -26,6 +28,9 @@ class Cluster final : public ClusterAccess {
   void begin();
   // What has changed since the last call.
   std::vector<ObjectChange> take_changes();
+
+  // Runs `writes`, in which at most so many pods are removed; further removals are refused, and then it returns true.
+  bool with_removals(int at_most, const std::function<void()>& writes);
 
   Millis now() const override { return context_.clock.wall(); }
   ObjectPtr find(std::string_view kind, const ObjectKey& key) const override;
@@ -56,6 +61,7 @@ class Cluster final : public ClusterAccess {
   std::set<std::string> noted_nodes_;
   std::map<std::string, ControlledNodePtr> nodes_;
   std::vector<ObjectChange> changes_;
+  int removals_left_ = std::numeric_limits<int>::max();
 };
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include "core/controllers/deployment/deployment_controller.h"
 #include "core/controllers/garbage_collector.h"
 #include "core/controllers/job/job_controller.h"
+#include "core/controllers/pod_control.h"
 #include "core/controllers/replica_set/replica_set_controller.h"
 #include "core/controllers/stateful_set/stateful_set_controller.h"
 #include "core/controllers/ttl_after_finished_controller.h"
@@ -51,6 +52,11 @@ void WorkloadControllers::deliver() {
 void WorkloadControllers::note_garbage(const ObjectChange& change) {
   if (may_have_garbage_) return;
   const bool is_gone = change.after == nullptr;
+  // A pod that a device was found to run, or a mirror of another store, may come after its owner has gone.
+  if (change.before == nullptr && has_absent_owner(*change.after)) {
+    may_have_garbage_ = true;
+    return;
+  }
   if (!is_gone && change.after->kind == ControlledPod::kKind) return;
   if (is_gone && change.before->kind == ControlledPod::kKind) {
     may_have_garbage_ = has_deleted_owner();  // which may wait for this pod
@@ -59,6 +65,14 @@ void WorkloadControllers::note_garbage(const ObjectChange& change) {
   may_have_garbage_ = is_gone || change.after->metadata.deletion ||
                       (change.before != nullptr &&
                        change.before->metadata.owner_references.get() != change.after->metadata.owner_references.get());
+}
+
+bool WorkloadControllers::has_absent_owner(const ControlledObject& object) const {
+  const std::vector<OwnerReference>& owners = object.metadata.owner_references.get();
+  return std::any_of(owners.begin(), owners.end(), [&](const OwnerReference& each) {
+    const ObjectPtr owner = cluster_.find(each.kind, {std::string(object.metadata.namespace_), each.name});
+    return owner == nullptr || owner->metadata.uid != each.uid;
+  });
 }
 
 bool WorkloadControllers::has_deleted_owner() const {
@@ -85,7 +99,10 @@ bool WorkloadControllers::run(std::int64_t end_us) {
       if (context_.clock.now_us() >= end_us) return true;
     }
     if (!may_have_garbage_) break;
-    may_have_garbage_ = collect_garbage(cluster_);
+    bool has_changed = false;
+    const bool is_cut = cluster_.with_removals(kBurstReplicas, [&] { has_changed = collect_garbage(cluster_); });
+    may_have_garbage_ = has_changed || is_cut;
+    if (may_have_garbage_ && context_.clock.now_us() >= end_us) return true;
   }
   set_timer();
   return false;

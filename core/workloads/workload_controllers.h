@@ -25,6 +25,7 @@ class WorkloadControllers {
  private:
   void deliver();
   void note_garbage(const ObjectChange& change);
+  bool has_absent_owner(const ControlledObject& object) const;
   bool has_deleted_owner() const;
   void set_timer();
 

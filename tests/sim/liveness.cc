@@ -2,6 +2,7 @@
 
 #include "core/api/host_ports.h"
 #include "tests/sim/invariants.h"
+#include "tests/sim/workload_operator.h"
 
 namespace berth::sim {
 
@@ -138,7 +139,9 @@ Breach l1(const Witness& witness, const Expected& expected) {
   if (Breach breach = find_unmade(*gateway)) return breach;
   for (const auto& [key, entry] : gateway->objects().pods().all()) {
     const std::string& uid = entry.pod->uid();
-    if (!expected.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted but still exists";
+    // Which pods a workload should have, its operator knows (ROLLOUT).
+    const bool is_expected = expected.uid_of_pod.contains(key) || entry.pod->metadata.namespace_ == kWorkloads;
+    if (!is_expected) return "pod " + key + " (" + uid + ") was deleted but still exists";
     if (entry.deleting) return "pod " + key + " (" + uid + ") is still being deleted";
     if (entry.finished || !entry.pod->spec->scheduling_gates.empty() || gateway->bindings().contains(uid)) continue;
     const Queue::Where where = gateway->scheduler().queue().where(uid);

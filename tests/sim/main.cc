@@ -36,6 +36,7 @@ std::string repeat(const Plan& plan) {
   const Plan usual;
   if (plan.rush) text << " --rush";
   if (plan.configs) text << " --configs";
+  if (plan.workloads) text << " --workloads";
   if (plan.evictions) text << " --evictions";
   if (plan.pulls) text << " --pulls";
   if (plan.devices != usual.devices) text << " --devices " << plan.devices;
@@ -72,6 +73,7 @@ struct Options {
   std::uint64_t seed = 0;
   bool rush = false;
   bool configs = false;
+  bool workloads = false;
   bool evictions = false;
   bool pulls = false;
   bool trace = false;
@@ -197,6 +199,7 @@ Plan plan_of(const Options& options) {
   plan.devices = options.devices;
   plan.rush = options.rush;
   plan.configs = options.configs;
+  plan.workloads = options.workloads;
   plan.evictions = options.evictions;
   plan.pulls = options.pulls;
   plan.sabotage = berth::sim::find_sabotage(options.sabotage).value_or(Sabotage::none);
@@ -335,6 +338,7 @@ int main(int argc, char** argv) {
   app.add_option("--devices", options.devices, "number of devices; default: drawn from the seed");
   app.add_flag("--evictions", options.evictions, "devices end pods by themselves");
   app.add_flag("--pulls", options.pulls, "devices fetch images before pods start");
+  app.add_flag("--workloads", options.workloads, "somebody applies, rolls out and deletes a Deployment");
   app.add_flag("--configs", options.configs, "pods refer to a ConfigMap and a Secret, which change (N13)");
   app.add_flag("--rush", options.rush,
                "many short pods and a tenth of the network faults, as in nine of ten seeds of --binds");
@@ -359,10 +363,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (!options.sabotage.empty() && !berth::sim::find_sabotage(options.sabotage)) {
-    std::fprintf(
-        stderr,
-        "--break: unknown invariant \"%s\"; known: S1..S12, HELD, PORTS, DEVICES, VOLUMES, FINAL, L1..L5, M, ORDER\n",
-        options.sabotage.c_str());
+    std::fprintf(stderr,
+                 "--break: unknown invariant \"%s\"; known: S1..S12, HELD, PORTS, DEVICES, VOLUMES, FINAL, L1..L5, M, "
+                 "ORDER, ROLLOUT\n",
+                 options.sabotage.c_str());
     return 2;
   }
   std::signal(SIGABRT, report_abort);

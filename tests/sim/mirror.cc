@@ -3,6 +3,7 @@
 #include "core/api/config_objects.h"
 #include "core/api/config_refs.h"
 #include "core/objects/accepting.h"
+#include "core/objects/made_pods.h"
 #include "tests/sim/sim_device.h"
 
 namespace berth::sim {
@@ -35,6 +36,8 @@ Breach find_object_difference(const Gateway& gateway, const std::map<std::string
   for (const KindName& kind : kinds()) {
     if (kind.kind == Kind::secret) continue;  // none is mirrored
     for (const std::string& key : gateway.objects().keys(kind.kind)) {
+      const PodEntry* pod = kind.kind == Kind::pod ? gateway.objects().pods().find(key) : nullptr;
+      if (pod != nullptr && is_made_here(*pod->pod)) continue;  // its owner is mirrored
       const std::string topic = topics.desired(kind.kind, key);
       known.insert(topic);
       if (is_leaving(gateway, kind.kind, key)) continue;  // the tombstone stays retained until the object is removed

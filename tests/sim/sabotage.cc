@@ -11,7 +11,8 @@ const std::vector<SabotageName>& sabotages() {
       {Sabotage::held, "HELD"},       {Sabotage::ports, "PORTS"},  {Sabotage::devices, "DEVICES"},
       {Sabotage::volumes, "VOLUMES"}, {Sabotage::final_, "FINAL"}, {Sabotage::l1, "L1"},
       {Sabotage::l2, "L2"},           {Sabotage::l3, "L3"},        {Sabotage::l4, "L4"},
-      {Sabotage::l5, "L5"},           {Sabotage::m, "M"},          {Sabotage::order, "ORDER"}};
+      {Sabotage::l5, "L5"},           {Sabotage::m, "M"},          {Sabotage::order, "ORDER"},
+      {Sabotage::rollout, "ROLLOUT"}};
   return kNames;
 }
 

@@ -33,6 +33,7 @@ enum class Sabotage {
   l5,       // every preparation fails
   m,        // published statuses are lost after the fault phase
   order,    // an additional version is published while the gateway is disconnected
+  rollout,  // a Deployment asks for more pods than its operator expects
 };
 
 struct SabotageName {

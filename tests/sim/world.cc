@@ -151,6 +151,8 @@ World::World(const Plan& plan)
   const auto is_bulky = [&] { return plan.mutant == Mutant::p8_page || env_.random.chance(1, 30); };
   if (!plan.rush && nodes < kFewNodes && is_bulky()) operators_->set_bulky();
   if (plan.configs) operators_->set_configs(plan.seed);
+  if (plan.workloads || plan.sabotage == Sabotage::rollout)
+    deployer_ = std::make_unique<WorkloadOperator>(env_, plan.seed);
 }
 
 World::~World() = default;
@@ -361,6 +363,7 @@ void World::plan_storm() {
   // Larger fleets have more actions and faults.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
   repeatedly(env_, plan_.rush ? kRushMs : env_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
+  if (deployer_ != nullptr) repeatedly(env_, 6'000, [this] { deployer_->act(); });
   repeatedly(env_, 20'000, [this] {
     republish_all();
     lost_machines_->decide_on_orphan_volumes();
@@ -412,7 +415,9 @@ std::set<std::pair<std::string, std::string>> World::pods_seen() const {
   }
   if (gateway_->gateway() == nullptr) return seen;
   const Objects& objects = gateway_->gateway()->objects();
-  for (const auto& [key, entry] : objects.pods().all()) seen.emplace(key, entry.pod->uid());
+  for (const auto& [key, entry] : objects.pods().all()) {
+    if (entry.pod->metadata.namespace_ != kWorkloads) seen.emplace(key, entry.pod->uid());
+  }
   for (const auto& [key, uid] : objects.pods().names_awaited()) seen.emplace(key, uid);
   return seen;
 }
@@ -420,6 +425,7 @@ std::set<std::pair<std::string, std::string>> World::pods_seen() const {
 void World::republish_all() {
   operators_->republish_all(pods_seen(), lost_machines_->orphans_seen());
   provisioner_.republish_all();
+  if (deployer_ != nullptr) deployer_->say_again();
 }
 
 void World::stop_faults() {
@@ -502,6 +508,13 @@ void World::check_mirror() {
   }
 }
 
+void World::check_workloads() {
+  if (deployer_ == nullptr || gateway_->gateway() == nullptr) return;
+  if (Breach breach = deployer_->find_difference(*gateway_->gateway())) {
+    violate("ROLLOUT", "a Deployment has the pods that it asks for, within its limits", *breach);
+  }
+}
+
 // Runs last, since it disturbs the fleet. Not in a rush, to save time.
 void World::check_orders() {
   if (is_busy() || plan_.rush || gateway_->gateway() == nullptr) return;
@@ -519,6 +532,7 @@ void World::check_orders() {
 bool World::run() {
   operators_->connect();
   provisioner_.connect();
+  if (deployer_ != nullptr) deployer_->connect();
   reader_.connect();
   gateway_->boot();
   for (const auto& device : devices_) {
@@ -554,6 +568,7 @@ bool World::run() {
   check();
   ok = !violation_;
   if (ok) check_liveness(env_.witness.late_resends() - before);
+  if (!violation_) check_workloads();
   if (!violation_) check_mirror();
   if (!violation_) check_orders();
   env_.counts.events = env_.trace.events();

@@ -22,6 +22,7 @@
 #include "tests/sim/sim_device.h"
 #include "tests/sim/sim_gateway.h"
 #include "tests/sim/twins.h"
+#include "tests/sim/workload_operator.h"
 
 namespace berth::sim {
 
@@ -35,6 +36,7 @@ struct Plan {
   MessageShapes* messages = nullptr;  // gets every message of the programs; null: nobody
   bool configs = false;               // pods refer to a ConfigMap and a Secret, which change
   bool evictions = false;             // devices end pods by themselves
+  bool workloads = false;             // somebody applies, rolls out and deletes a Deployment
   bool pulls = false;                 // images are fetched before pods start
   bool rush = false;                  // many short-lived pods and few faults, for thousands of binds
 };
@@ -81,6 +83,7 @@ class World {
   void leave_junk();
   void check_mirror();
   void check_orders();
+  void check_workloads();
   std::set<std::pair<std::string, std::string>> pods_seen() const;  // key and uid
 
   const Plan plan_;
@@ -99,6 +102,7 @@ class World {
   std::unique_ptr<CopiedGateways> copied_gateways_;
   std::unique_ptr<PutBackCards> put_back_cards_;
   std::unique_ptr<Orders> orders_;
+  std::unique_ptr<WorkloadOperator> deployer_;  // null: there are no workloads
   std::optional<Violation> violation_;
   std::uint64_t next_full_check_ = 0;  // number of events
 };

@@ -122,6 +122,17 @@ TEST_F(DeploymentsTest, DeletedInTheBackgroundItIsGoneAtOnceAndWhatItOwnedFollow
   EXPECT_TRUE(keys(Kind::replica_set).empty());
 }
 
+// More than the garbage collector removes at once.
+TEST_F(DeploymentsTest, DeletedWithManyPodsAllOfThemGo) {
+  start_connected();
+  apply(deployment("web", 1200));
+  EXPECT_EQ(pods().size(), 1200u);
+  remove("deployment", "web");
+  run_devices();
+  EXPECT_TRUE(pods().empty());
+  EXPECT_TRUE(keys(Kind::replica_set).empty());
+}
+
 TEST_F(DeploymentsTest, DeletedInTheForegroundItGoesLast) {
   start_with_device();
   apply(deployment("web", 2));
@@ -179,6 +190,19 @@ TEST_F(DeploymentsTest, APodOfAnOperatorWhoseOwnerIsNotHereStays) {
   remove("pod", "own");
   run_devices();
   EXPECT_TRUE(pods().empty()) << "nobody here removes its finalizer";
+}
+
+TEST_F(DeploymentsTest, AReplicaSetThatComesAfterItsOwnerHasGoneGoesToo) {
+  start_with_device();
+  run_devices();
+  apply(
+      R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","ownerReferences":[{"apiVersion":"apps/v1",
+    "kind":"Deployment","name":"web","uid":"gone","controller":true}]},"spec":{"replicas":2,
+    "selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},
+    "spec":{"containers":[{"name":"c","image":"app"}]}}}})");
+  run_devices();
+  EXPECT_TRUE(keys(Kind::replica_set).empty());
+  EXPECT_TRUE(pods().empty());
 }
 
 TEST_F(DeploymentsTest, APodThatIsShownAndAppliedAgainStaysThatOfItsController) {
