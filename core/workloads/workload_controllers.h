@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/controllers/manager.h"
 #include "core/workloads/cluster.h"
@@ -25,13 +26,15 @@ class WorkloadControllers {
  private:
   void deliver();
   void note_garbage(const ObjectChange& change);
-  bool has_deleted_owner() const;
-  void set_timer();
+  bool run_all(std::int64_t end_us);
+  // `next`: milliseconds since 1970.
+  void set_timer(const std::optional<Millis>& next);
 
   const PlacementContext& context_;
   Cluster cluster_;
   ControllerManager manager_;
   bool may_have_garbage_ = true;
+  bool rests_ = false;  // until the timer: nothing is synchronised
   Timers::Id timer_ = 0;
 };
 
