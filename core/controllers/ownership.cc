@@ -15,7 +15,7 @@ OwnerReference controller_reference(const ControlledObject& owner, std::string_v
 }
 
 bool Claim::take(const ControlledObject& object, bool eligible) {
-  const bool matching = eligible && matches(selector_, object.metadata.labels.get());
+  const bool matching = eligible && selects(object);
   if (const OwnerReference* controller = controller_of(object.metadata)) {
     if (controller->uid != owner_.metadata.uid) return false;
     if (matching) return true;
@@ -24,6 +24,15 @@ bool Claim::take(const ControlledObject& object, bool eligible) {
   }
   if (!matching || owner_.metadata.deletion || object.metadata.deletion) return false;
   return adopt(object);
+}
+
+bool Claim::selects(const ControlledObject& object) {
+  const Shared<Labels>& labels = object.metadata.labels;
+  if (!selects_last_ || &labels.get() != &last_labels_.get()) {
+    last_labels_ = labels;
+    selects_last_ = matches(selector_, labels.get());
+  }
+  return *selects_last_;
 }
 
 bool Claim::adopt(const ControlledObject& object) {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/api/selector.h"
 #include "core/controllers/cluster_access.h"
+#include "core/shared.h"
 #include "core/status.h"
 
 namespace berth {
@@ -40,6 +42,7 @@ class Claim {
   const Status& status() const { return status_; }
 
  private:
+  bool selects(const ControlledObject& object);
   bool adopt(const ControlledObject& object);
   void release(const ControlledObject& object);
   bool write(const ControlledObject& object, const std::vector<OwnerReference>& owners,
@@ -50,6 +53,8 @@ class Claim {
   std::string_view api_version_;
   const LabelSelector& selector_;
   std::string_view finalizer_;
+  Shared<Labels> last_labels_;  // most objects of an owner share theirs, which are compared once
+  std::optional<bool> selects_last_;
   Status status_;
 };
 

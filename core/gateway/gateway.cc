@@ -197,6 +197,7 @@ void Gateway::tick() {
   placement_.twins().tick();
   placement_.nodes().compare_periodically();
   placement_.statuses().tick();
+  if (!saving_writes_) objects_.workloads().save_deferred();
   // What is still pending is newer than what the broker would deliver, and would be taken for an order to go back.
   if (!context_.publisher.has_pending_mirrors()) read_refused_again();
   const SyncBarrier& barrier = mirror_.barrier();
@@ -251,6 +252,7 @@ void Gateway::lead(const std::optional<std::uint64_t>& followed) {
 void Gateway::say_goodbye() {
   save_positions(context_, placement_.scheduler().queue(), true);
   placement_.pods().save_deferred();
+  objects_.workloads().save_deferred();
   events_.save_all();
   watch_.mark();
 }

@@ -177,9 +177,11 @@ std::uint64_t EventRecorder::oldest_of(const std::function<bool(const Kept&)>& i
 void EventRecorder::make_room(const ObjectEvent& event) {
   const auto of_object = by_object_.find({event.kind, event.object});
   if (of_object != by_object_.end() && of_object->second.size() >= kMaxOfObject) {
-    forget(oldest_of([&](const Kept& kept) {
-      return kept.record.event.kind == event.kind && kept.record.event.object == event.object;
-    }));
+    // One that makes pods has as many events as they are: to look at those of all objects would cost more than the pod.
+    const auto is_older = [this](std::uint64_t a, std::uint64_t b) {
+      return records_.at(a).record.order < records_.at(b).record.order;
+    };
+    forget(*std::min_element(of_object->second.begin(), of_object->second.end(), is_older));
   }
   const auto of_source = by_source_.find(event.source);
   if (of_source != by_source_.end() && of_source->second >= kMaxOfSource) {

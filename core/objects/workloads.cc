@@ -56,13 +56,37 @@ bool Workloads::empty() const {
 }
 
 Status Workloads::put(Kind kind, Json manifest, Json status) {
-  std::string text = with_status(manifest, status).dump();
   std::string key;
   ObjectPtr before;
   if (Status taken = take(kind, std::move(manifest), std::move(status), key, before); !taken.is_success()) return taken;
-  store_.put(Table::object, workload_record(kind, key), text);
+  save(kind, key);
   if (observer_) observer_(before, find(kind, key)->object);
   return Status::ok();
+}
+
+Status Workloads::put_status(Kind kind, const std::string& key, Json status, bool save_later) {
+  if (!save_later) return put(kind, find(kind, key)->manifest, std::move(status));
+  std::string taken_key;
+  ObjectPtr before;
+  if (Status taken = take(kind, find(kind, key)->manifest, std::move(status), taken_key, before); !taken.is_success()) {
+    return taken;
+  }
+  unsaved_.insert({kind, key});
+  if (observer_) observer_(before, find(kind, key)->object);
+  return Status::ok();
+}
+
+void Workloads::save(Kind kind, const std::string& key) {
+  const Entry& entry = *find(kind, key);
+  store_.put(Table::object, workload_record(kind, key), with_status(entry.manifest, entry.status).dump());
+  unsaved_.erase({kind, key});
+}
+
+void Workloads::save_deferred() {
+  while (!unsaved_.empty()) {
+    const auto [kind, key] = *unsaved_.begin();
+    save(kind, key);
+  }
 }
 
 void Workloads::erase(Kind kind, const std::string& key) {
@@ -73,6 +97,7 @@ void Workloads::erase(Kind kind, const std::string& key) {
   const ObjectPtr before = std::move(found->second.object);
   shelf->second.erase(found);
   store_.erase(Table::object, workload_record(kind, key));
+  unsaved_.erase({kind, key});
   if (observer_) observer_(before, nullptr);
 }
 

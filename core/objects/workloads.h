@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "core/api/kind.h"
 #include "core/api/workload_meta.h"
@@ -40,14 +42,19 @@ class Workloads {
 
   // Replaces what has its name. An error, which changes nothing: it cannot be decoded.
   Status put(Kind kind, Json manifest, Json status);
+  // The next status of an object that is there. `save_later`: with save_deferred(), or with the next put() of it.
+  Status put_status(Kind kind, const std::string& key, Json status, bool save_later);
+  void save_deferred();
   void erase(Kind kind, const std::string& key);
 
  private:
+  void save(Kind kind, const std::string& key);
   Status take(Kind kind, Json manifest, Json status, std::string& key, ObjectPtr& before);
 
   Store& store_;
   Observer observer_;
   std::map<Kind, Shelf> shelves_;
+  std::set<std::pair<Kind, std::string>> unsaved_;  // whose status is newer than their record
 };
 
 }  // namespace berth

@@ -24,6 +24,20 @@ WriteResult of_no_kind(std::string_view kind) {
   return {WriteResult::Code::refused, "controllers do not change objects of kind " + std::string(kind), {}};
 }
 
+// Adds the time that it lives.
+class TimeSpent {
+ public:
+  TimeSpent(const Clock& clock, std::int64_t& sum_us) : clock_(clock), sum_us_(sum_us), began_us_(clock.now_us()) {}
+  ~TimeSpent() { sum_us_ += clock_.now_us() - began_us_; }
+  TimeSpent(const TimeSpent&) = delete;
+  TimeSpent& operator=(const TimeSpent&) = delete;
+
+ private:
+  const Clock& clock_;
+  std::int64_t& sum_us_;
+  std::int64_t began_us_;
+};
+
 }  // namespace
 
 Cluster::Cluster(const PlacementContext& context, Placement& placement)
@@ -75,7 +89,7 @@ std::vector<ObjectChange> Cluster::take_changes() {
 // One whose owner is gone goes too if it was made here. A pod of an operator may name an owner that was never here.
 bool Cluster::concerns(const Pod& pod) const {
   const Text& controller = pod.metadata.controller_uid;
-  if (controller.empty()) return is_selected(pod);
+  if (controller.empty()) return selectors_.selects(pod.metadata.namespace_.get(), pod.metadata.labels.get());
   return uids_.contains(controller.get()) || is_made_here(pod);
 }
 
@@ -83,20 +97,6 @@ bool Cluster::with_removals(int at_most, const std::function<void()>& writes) {
   removals_left_ = at_most;
   writes();
   return std::exchange(removals_left_, std::numeric_limits<int>::max()) <= 0;
-}
-
-// Most pods are an operator's own, and no controller will ever have them.
-bool Cluster::is_selected(const Pod& pod) const {
-  const Workloads& workloads = context_.objects.workloads();
-  for (const KindName& kind : kinds()) {
-    if (!is_workload(kind.kind)) continue;
-    for (const auto& [key, entry] : workloads.of(kind.kind)) {
-      const LabelSelector* selector = pod_selector_of(*entry.object);
-      const bool is_near = entry.object->metadata.namespace_ == pod.metadata.namespace_;
-      if (is_near && selector != nullptr && matches(*selector, pod.metadata.labels.get())) return true;
-    }
-  }
-  return false;
 }
 
 void Cluster::note_selected(const ControlledObject& workload) {
@@ -111,12 +111,17 @@ void Cluster::note_selected(const ControlledObject& workload) {
 
 void Cluster::note_workload(const ObjectPtr& before, const ObjectPtr& after) {
   changes_.push_back({before, after});
+  if (before != nullptr && before->metadata.deletion) --deleted_workloads_;
+  if (after != nullptr && after->metadata.deletion) ++deleted_workloads_;
   if (before != nullptr) uids_.erase(before->metadata.uid);
   if (after != nullptr) uids_.emplace(after->metadata.uid);
-  if (after == nullptr) return;
   const LabelSelector* was = before == nullptr ? nullptr : pod_selector_of(*before);
-  const LabelSelector* is = pod_selector_of(*after);
-  if (is != nullptr && (was == nullptr || *was != *is)) note_selected(*after);
+  const LabelSelector* is = after == nullptr ? nullptr : pod_selector_of(*after);
+  if (was != nullptr && is != nullptr && *was == *is && before->metadata.uid == after->metadata.uid) return;
+  if (was != nullptr) selectors_.remove(before->metadata.namespace_.get(), before->metadata.uid, *was);
+  if (is == nullptr) return;
+  selectors_.add(after->metadata.namespace_.get(), after->metadata.uid, *is);
+  note_selected(*after);
 }
 
 ObjectPtr Cluster::find(std::string_view kind, const ObjectKey& key) const {
@@ -172,6 +177,7 @@ Result<std::optional<Scale>> Cluster::scale_of(const OwnerReference& owner, std:
 }
 
 WriteResult Cluster::create(std::string_view kind, std::string_view name_space, Json object) {
+  const TimeSpent spent(context_.clock, writing_us_);
   if (kind == ControlledPod::kKind) {
     WriteResult result = pod_writer_.create(name_space, std::move(object));
     pods_.refresh(changes_);
@@ -212,6 +218,7 @@ WriteResult Cluster::create_workload(const KindName& kind, std::string_view name
 }
 
 WriteResult Cluster::patch(const ControlledObject& object, const Json& merge) {
+  const TimeSpent spent(context_.clock, writing_us_);
   if (object.kind == ControlledPod::kKind) {
     WriteResult result = pod_writer_.patch(object.metadata.key(), merge);
     pods_.refresh(changes_);
@@ -224,11 +231,13 @@ WriteResult Cluster::patch(const ControlledObject& object, const Json& merge) {
 
 // That of a pod is its device's to say.
 WriteResult Cluster::patch_status(const ControlledObject& object, const Json& merge) {
+  const TimeSpent spent(context_.clock, writing_us_);
   const KindName* named = workload_named(object.kind);
   return named == nullptr ? of_no_kind(object.kind) : writer_.patch_status(named->kind, object.metadata.key(), merge);
 }
 
 WriteResult Cluster::remove(const ControlledObject& object, const DeleteOptions& options) {
+  const TimeSpent spent(context_.clock, writing_us_);
   if (object.kind == ControlledPod::kKind) {
     if (removals_left_ <= 0) return {WriteResult::Code::refused, "enough pods were removed at once", {}};
     --removals_left_;

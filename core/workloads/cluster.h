@@ -1,12 +1,14 @@
 // Cluster: the objects of the gateway as its controllers see and change them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/controllers/cluster_access.h"
@@ -15,6 +17,7 @@
 #include "core/workloads/claim_writer.h"
 #include "core/workloads/pod_views.h"
 #include "core/workloads/pod_writer.h"
+#include "core/workloads/selector_index.h"
 #include "core/workloads/workload_writer.h"
 
 namespace berth {
@@ -31,6 +34,10 @@ class Cluster final : public ClusterAccess {
 
   // Runs `writes`, in which at most so many pods are removed; further removals are refused, and then it returns true.
   bool with_removals(int at_most, const std::function<void()>& writes);
+  // The time that writes have taken since the last call, on Clock::now_us().
+  std::int64_t take_writing_us() { return std::exchange(writing_us_, 0); }
+  // Of workloads: some are being deleted, and may wait for what they own.
+  bool has_deleted_workload() const { return deleted_workloads_ > 0; }
 
   Millis now() const override { return context_.clock.wall(); }
   ObjectPtr find(std::string_view kind, const ObjectKey& key) const override;
@@ -46,7 +53,6 @@ class Cluster final : public ClusterAccess {
 
  private:
   bool concerns(const Pod& pod) const;
-  bool is_selected(const Pod& pod) const;
   void note_selected(const ControlledObject& workload);
   void note_workload(const ObjectPtr& before, const ObjectPtr& after);
   void refresh_node(const std::string& name);
@@ -58,10 +64,13 @@ class Cluster final : public ClusterAccess {
   WorkloadWriter writer_;
   ClaimWriter claims_;
   std::set<std::string, std::less<>> uids_;  // of workloads
+  SelectorIndex selectors_;                  // of workloads
+  std::size_t deleted_workloads_ = 0;        // that are still there
   std::set<std::string> noted_nodes_;
   std::map<std::string, ControlledNodePtr> nodes_;
   std::vector<ObjectChange> changes_;
   int removals_left_ = std::numeric_limits<int>::max();
+  std::int64_t writing_us_ = 0;
 };
 
 }  // namespace berth

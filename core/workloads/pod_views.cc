@@ -15,7 +15,7 @@ void PodViews::refresh(const std::string& key, std::vector<ObjectChange>& change
   const bool is_gone = entry == nullptr || (before != nullptr && before->metadata.uid != entry->pod->uid());
   if (before != nullptr && is_gone) {
     views_.erase(known);
-    index(key, before, nullptr);
+    index(before, nullptr);
     changes.push_back({std::exchange(before, nullptr), nullptr});
   }
   if (entry == nullptr) return;
@@ -24,7 +24,7 @@ void PodViews::refresh(const std::string& key, std::vector<ObjectChange>& change
   const OptionalTime asked = before == nullptr ? OptionalTime() : before->deletion_asked;
   ControlledPodPtr after = pod_view(*entry, state_, {context_.clock.now(), context_.clock.wall(), asked});
   const bool is_kept = is_seen || !after->metadata.finalizers.empty();
-  index(key, before, is_kept ? after : nullptr);
+  index(before, is_kept ? after : nullptr);
   if (is_kept) {
     views_.insert_or_assign(key, after);
   } else {
@@ -33,17 +33,22 @@ void PodViews::refresh(const std::string& key, std::vector<ObjectChange>& change
   changes.push_back({std::move(before), std::move(after)});
 }
 
-void PodViews::index(const std::string& key, const ControlledPodPtr& before, const ControlledPodPtr& after) {
+void PodViews::index(const ControlledPodPtr& before, const ControlledPodPtr& after) {
   const auto owner_of = [](const ControlledPod& pod) {
     return Owner(pod.metadata.namespace_, pod.metadata.controller_uid);
   };
-  if (before != nullptr && after != nullptr && owner_of(*before) == owner_of(*after)) return;
   if (before != nullptr) {
-    const auto keys = keys_of_.find(owner_of(*before));
-    keys->second.erase(key);
-    if (keys->second.empty()) keys_of_.erase(keys);
+    const auto pods = pods_of_.find(owner_of(*before));
+    if (after != nullptr && pods->first == owner_of(*after)) {
+      auto node = pods->second.extract(before);
+      node.value() = after;
+      pods->second.insert(std::move(node));
+      return;
+    }
+    pods->second.erase(before);
+    if (pods->second.empty()) pods_of_.erase(pods);
   }
-  if (after != nullptr) keys_of_[owner_of(*after)].insert(key);
+  if (after != nullptr) pods_of_[owner_of(*after)].insert(after);
 }
 
 ControlledPodPtr PodViews::find(const std::string& key) const {
@@ -62,12 +67,9 @@ std::vector<ObjectPtr> PodViews::list(std::string_view name_space) const {
 }
 
 std::vector<ControlledPodPtr> PodViews::of(std::string_view name_space, std::string_view uid) const {
-  std::vector<ControlledPodPtr> found;
-  const auto keys = keys_of_.find(Owner(name_space, uid));
-  if (keys == keys_of_.end()) return found;
-  found.reserve(keys->second.size());
-  for (const std::string& key : keys->second) found.push_back(views_.at(key));
-  return found;
+  const auto pods = pods_of_.find(Owner(name_space, uid));
+  if (pods == pods_of_.end()) return {};
+  return {pods->second.begin(), pods->second.end()};
 }
 
 }  // namespace berth

@@ -39,14 +39,19 @@ class PodViews {
   using Owner = std::pair<std::string, std::string>;  // namespace, and uid of the controller
 
   void refresh(const std::string& key, std::vector<ObjectChange>& changes);
-  void index(const std::string& key, const ControlledPodPtr& before, const ControlledPodPtr& after);
+  void index(const ControlledPodPtr& before, const ControlledPodPtr& after);
 
   const PlacementContext& context_;
   const PlacementState& state_;
   std::function<bool(const Pod& pod)> concerns_;
   std::set<std::string> noted_;
   std::map<std::string, ControlledPodPtr> views_;  // by "<namespace>/<name>"
-  std::map<Owner, std::set<std::string>> keys_of_;
+  struct ByName {
+    bool operator()(const ControlledPodPtr& a, const ControlledPodPtr& b) const {
+      return a->metadata.name < b->metadata.name;
+    }
+  };
+  std::map<Owner, std::set<ControlledPodPtr, ByName>> pods_of_;  // of the views
 };
 
 }  // namespace berth

@@ -20,16 +20,25 @@
 namespace berth {
 namespace {
 
+// A synchronisation reads all pods of its workload, however little has changed. So, of the time, a fifth at most goes
+// into reading: meanwhile more changes come, which are then read together. What takes less than this does not wait.
+constexpr std::int64_t kReadingTimes = 4, kShortReadingUs = 1'000;
+
+// So many pods of a ReplicaSet or DaemonSet one synchronisation makes or deletes; upstream's bursts of 500 and 250
+// would take longer than a turn may.
+constexpr int kPodsOfTurn = 200;
+constexpr std::size_t kDaemonsOfTurn = 100;
+
 // Owners first: what they write is then synchronised in the same turn.
 std::vector<std::unique_ptr<Controller>> all_controllers(const GatewayOptions& options) {
   std::vector<std::unique_ptr<Controller>> controllers;
   const TimeZoneFiles& zones = known_time_zones(options);
   controllers.push_back(std::make_unique<CronJobController>(zones));
   controllers.push_back(std::make_unique<DeploymentController>(zones));
-  controllers.push_back(std::make_unique<ReplicaSetController>());
-  controllers.push_back(std::make_unique<ReplicaSetController>(kReplicationController));
+  controllers.push_back(std::make_unique<ReplicaSetController>(ReplicaSet::kKind, kPodsOfTurn));
+  controllers.push_back(std::make_unique<ReplicaSetController>(kReplicationController, kPodsOfTurn));
   controllers.push_back(std::make_unique<StatefulSetController>());
-  controllers.push_back(std::make_unique<DaemonSetController>(zones));
+  controllers.push_back(std::make_unique<DaemonSetController>(zones, kDaemonsOfTurn));
   controllers.push_back(std::make_unique<JobController>());
   controllers.push_back(std::make_unique<TtlAfterFinishedController>());
   return controllers;
@@ -59,7 +68,7 @@ void WorkloadControllers::note_garbage(const ObjectChange& change) {
   }
   if (!is_gone && change.after->kind == ControlledPod::kKind) return;
   if (is_gone && change.before->kind == ControlledPod::kKind) {
-    may_have_garbage_ = has_deleted_owner();  // which may wait for this pod
+    may_have_garbage_ = cluster_.has_deleted_workload();  // which may wait for this pod
     return;
   }
   may_have_garbage_ = is_gone || change.after->metadata.deletion ||
@@ -75,46 +84,51 @@ bool WorkloadControllers::has_absent_owner(const ControlledObject& object) const
   });
 }
 
-bool WorkloadControllers::has_deleted_owner() const {
-  for (const KindName& kind : kinds()) {
-    if (!is_workload(kind.kind)) continue;
-    const Workloads::Shelf& shelf = context_.objects.workloads().of(kind.kind);
-    if (std::any_of(shelf.begin(), shelf.end(),
-                    [](const auto& each) { return each.second.object->metadata.deletion.has_value(); })) {
-      return true;
-    }
-  }
-  return false;
-}
-
 bool WorkloadControllers::run(std::int64_t end_us) {
   // Until the broker has told what it retains, and the nodes what they run, what is missing may only be unknown (P8).
   if (!context_.options.hold.empty() || context_.identity->adopting || !context_.mirror.barrier().is_synced()) {
     return false;
   }
   manager_.wake();
-  for (deliver();; deliver()) {
+  deliver();
+  if (rests_) return false;
+  const std::int64_t began_us = context_.clock.now_us();
+  cluster_.take_writing_us();
+  const bool has_more = run_all(end_us);
+  const std::int64_t ended_us = context_.clock.now_us();
+  const std::int64_t reading_us = ended_us - began_us - cluster_.take_writing_us();
+  if (reading_us < kShortReadingUs) {
+    if (!has_more) set_timer(manager_.next_wake());
+    return has_more;
+  }
+  rests_ = true;
+  set_timer(context_.clock.wall() + kReadingTimes * reading_us / 1000 + 1);
+  return false;
+}
+
+bool WorkloadControllers::run_all(std::int64_t end_us) {
+  for (;; deliver()) {
     while (manager_.sync_next()) {
       deliver();
       if (context_.clock.now_us() >= end_us) return true;
     }
-    if (!may_have_garbage_) break;
+    if (!may_have_garbage_) return false;
     bool has_changed = false;
     const bool is_cut = cluster_.with_removals(kBurstReplicas, [&] { has_changed = collect_garbage(cluster_); });
     may_have_garbage_ = has_changed || is_cut;
     if (may_have_garbage_ && context_.clock.now_us() >= end_us) return true;
   }
-  set_timer();
-  return false;
 }
 
-void WorkloadControllers::set_timer() {
+void WorkloadControllers::set_timer(const std::optional<Millis>& next) {
   context_.timers.cancel(timer_);
   timer_ = 0;
-  const std::optional<Millis> next = manager_.next_wake();
   if (!next) return;
   const Millis wait = std::max<Millis>(*next - context_.clock.wall(), 1);
-  timer_ = context_.timers.at(context_.clock.now() + wait, [this] { timer_ = 0; });
+  timer_ = context_.timers.at(context_.clock.now() + wait, [this] {
+    timer_ = 0;
+    rests_ = false;
+  });
 }
 
 }  // namespace berth

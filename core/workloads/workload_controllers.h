@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/controllers/manager.h"
 #include "core/workloads/cluster.h"
@@ -26,13 +27,15 @@ class WorkloadControllers {
   void deliver();
   void note_garbage(const ObjectChange& change);
   bool has_absent_owner(const ControlledObject& object) const;
-  bool has_deleted_owner() const;
-  void set_timer();
+  bool run_all(std::int64_t end_us);
+  // `next`: milliseconds since 1970.
+  void set_timer(const std::optional<Millis>& next);
 
   const PlacementContext& context_;
   Cluster cluster_;
   ControllerManager manager_;
   bool may_have_garbage_ = true;
+  bool rests_ = false;  // until the timer: nothing is synchronised
   Timers::Id timer_ = 0;
 };
 

@@ -44,6 +44,13 @@ void drop_empty_lists(Json& metadata) {
   }
 }
 
+// Whether all of the kind's status is counted again by the next synchronisation. Job, CronJob and StatefulSet remember
+// there what nobody else knows: pods that are gone, starts, the revision before.
+bool is_counted_again(Kind kind) {
+  return kind == Kind::deployment || kind == Kind::replica_set || kind == Kind::replication_controller ||
+         kind == Kind::daemon_set;
+}
+
 WriteResult not_found(Kind kind, const std::string& key) {
   return {WriteResult::Code::not_found, std::string(describe(kind).plural) + " \"" + key + "\" not found", {}};
 }
@@ -120,7 +127,7 @@ WriteResult WorkloadWriter::patch_status(Kind kind, const std::string& key, cons
   Json status = known->status.is_null() ? Json::object() : known->status;
   apply_merge_patch(status, member(merge, "status"));
   if (status == known->status) return {};
-  const Status put = context_.objects.workloads().put(kind, known->manifest, std::move(status));
+  const Status put = context_.objects.workloads().put_status(kind, key, std::move(status), is_counted_again(kind));
   context_.publisher.mark(kind, key);
   return as_result(put);
 }

@@ -22,42 +22,14 @@
 #include "tests/bench/bare_sync.h"
 #include "tests/bench/counted_io.h"
 #include "tests/bench/ready_device.h"
+#include "tests/bench/seams.h"
 #include "tests/unit/hand_clock.h"
 
 namespace berth::bench {
 namespace {
 
-class WarningLog final : public Log {
- public:
-  void write(Level level, std::string_view event, std::initializer_list<Field> fields) override {
-    if (level < Level::warn) return;
-    std::printf("  log: %s", std::string(event).c_str());
-    for (const Field& field : fields) std::printf(" %s=%s", std::string(field.key).c_str(), field.value.c_str());
-    std::printf("\n");
-  }
-};
-
-class RecordingTransport final : public Transport {
- public:
-  void set_handler(Handler*) override {}
-  bool is_up() const override { return up; }
-  void send(const Message& message) override { sent.push_back(message); }
-  void subscribe(const std::string&, int, SubscribeOptions) override {}
-  bool up = false;
-  std::vector<Message> sent;
-};
-
 double milliseconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
-}
-
-void fail(const std::string& what) {
-  std::printf("could not measure: %s\n0 passed, 1 failed\n", what.c_str());
-  std::exit(1);
-}
-
-void require(const Status& status, const char* what) {
-  if (!status.is_success()) fail(std::string(what) + ": " + status.message());
 }
 
 std::string manifest(const std::string& name, const std::string& uid) {
@@ -85,7 +57,7 @@ class Site {
   void start() {
     const auto began = std::chrono::steady_clock::now();
     auto opened = SqliteStore::open(path_, log_);
-    if (!opened) fail(opened.error().message);
+    if (!opened) cannot_measure(opened.error().message);
     store_ = std::move(*opened);
     opened_ms_ = milliseconds_since(began);
     gateway_ = std::make_unique<Gateway>(options_, registry_, clock_, transport_, *store_, timers_, log_);
@@ -210,7 +182,7 @@ void measure_lone(const std::string& folder) {
     settle(site);
     times.push_back(milliseconds_since(began));
   }
-  if (site.bound() != kPods) fail("not every pod was bound");
+  if (site.bound() != kPods) cannot_measure("not every pod was bound");
   site.end();  // counts the checkpoint of the log, which happens eventually
   const DiskUse used = disk_use() - before;
   std::sort(times.begin(), times.end());
@@ -240,7 +212,7 @@ void measure_load(const std::string& folder) {
     settle(site);
   }
   const double took_ms = milliseconds_since(began);
-  if (site.bound() != kPods) fail("not every pod was bound under load: " + std::to_string(site.bound()));
+  if (site.bound() != kPods) cannot_measure("not every pod was bound under load: " + std::to_string(site.bound()));
   const std::uint64_t counted = site.store().bytes_written();
   site.end();
   const DiskUse used = disk_use() - before;
@@ -292,7 +264,7 @@ struct Started {
 double resident_mib() {
   std::ifstream file("/proc/self/statm");
   long all = 0, pages = 0;
-  if (!(file >> all >> pages)) fail("/proc/self/statm");
+  if (!(file >> all >> pages)) cannot_measure("/proc/self/statm");
   return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
@@ -319,15 +291,16 @@ Started start_in_a_process(const std::string& path) {
   std::FILE* child = popen(command.c_str(), "r");
   std::array<char, 256> line{};
   if (child == nullptr || std::fgets(line.data(), static_cast<int>(line.size()), child) == nullptr) {
-    fail("cannot run the start in a child process");
+    cannot_measure("cannot run the start in a child process");
   }
   std::istringstream output(line.data());
   std::size_t bound = 0;
   Started took;
-  if (!(output >> bound >> took.cpu_ms >> took.open_ms >> took.resident_mib >> took.most_mib)) fail(line.data());
+  if (!(output >> bound >> took.cpu_ms >> took.open_ms >> took.resident_mib >> took.most_mib))
+    cannot_measure(line.data());
   took.wall_ms = milliseconds_since(began);
   pclose(child);
-  if (bound != kStartPods - kStartWaiting) fail("rows are missing after the start");
+  if (bound != kStartPods - kStartWaiting) cannot_measure("rows are missing after the start");
   return took;
 }
 
@@ -379,7 +352,7 @@ int main(int argc, char** argv) {
                                                                              {"idle", berth::bench::measure_idle}};
   // Not under /tmp, which may be in memory.
   std::string folder = std::string(argc > 1 ? argv[1] : ".") + "/store-bench-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("cannot create a folder here");
+  if (mkdtemp(folder.data()) == nullptr) berth::bench::cannot_measure("cannot create a folder here");
   const std::vector<std::string> parts(argv + std::min(argc, 2), argv + argc);
   for (const auto& [name, measure] : kParts) {
     if (parts.empty() || std::find(parts.begin(), parts.end(), name) != parts.end()) measure(folder);

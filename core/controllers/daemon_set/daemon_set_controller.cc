@@ -104,12 +104,12 @@ Status write_daemon_status(ClusterAccess& cluster, const DaemonView& view) {
 }
 
 // What has been planned is done, and an update goes on only when there was nothing: its effects must be seen first.
-SyncResult manage_pods(ClusterAccess& cluster, const DaemonView& view, FailedPodBackoff& backoff) {
+SyncResult manage_pods(ClusterAccess& cluster, const DaemonView& view, FailedPodBackoff& backoff, std::size_t burst) {
   const DaemonWork work = plan_daemon_pods(cluster, view, backoff);
-  SyncResult result{.status = do_daemon_work(cluster, view, work), .wake_at = work.wake_at};
+  SyncResult result{.status = do_daemon_work(cluster, view, work, burst), .wake_at = work.wake_at};
   if (!work.is_empty() || view.set.spec.on_delete) return result;
   const Result<DaemonWork> update = plan_daemon_update(view);
-  result.status = update ? do_daemon_work(cluster, view, *update) : update.error();
+  result.status = update ? do_daemon_work(cluster, view, *update, burst) : update.error();
   return result;
 }
 
@@ -147,7 +147,7 @@ SyncResult DaemonSetController::sync(const ObjectKey& key, ClusterAccess& cluste
     view.hash = view.rollout->decision.revision;
     std::erase_if(history->old, [&](const RevisionPtr& each) { return is_stable(view, each); });
   }
-  SyncResult result = manage_pods(cluster, view, backoff_);
+  SyncResult result = manage_pods(cluster, view, backoff_, burst_);
   if (result.status.is_success()) result.status = clean_up_history(cluster, *set, *pods, history->old);
   const Status written = write_daemon_status(cluster, view);
   if (result.status.is_success()) result.status = written;

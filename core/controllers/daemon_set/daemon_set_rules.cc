@@ -10,8 +10,6 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kDaemonBurst = 250;  // creations, and deletions, in one synchronisation at most
-
 void record_ended_pod(ClusterAccess& cluster, const DaemonSet& set, const ControlledPod& pod, const std::string& node) {
   const bool has_failed = pod.phase == PodPhase::failed;
   const std::string which = " daemon pod " + pod.metadata.key() + " on node " + node + ", will try to ";
@@ -117,12 +115,12 @@ DaemonWork plan_daemon_pods(ClusterAccess& cluster, const DaemonView& view, Fail
   return work;
 }
 
-Status do_daemon_work(ClusterAccess& cluster, const DaemonView& view, const DaemonWork& work) {
+Status do_daemon_work(ClusterAccess& cluster, const DaemonView& view, const DaemonWork& work, std::size_t burst) {
   auto node = work.nodes.begin();
-  const std::size_t missing = std::min(work.nodes.size(), kDaemonBurst);
+  const std::size_t missing = std::min(work.nodes.size(), burst);
   Status first =
       slow_start(static_cast<int>(missing), [&] { return create_pod(cluster, view.set, daemon_pod(view, *node++)); });
-  for (std::size_t i = 0; i < std::min(work.gone.size(), kDaemonBurst); ++i) {
+  for (std::size_t i = 0; i < std::min(work.gone.size(), burst); ++i) {
     Status deleted = delete_pod(cluster, view.set, *work.gone[i]);
     if (first.is_success()) first = std::move(deleted);
   }

@@ -28,8 +28,8 @@ DaemonWork plan_daemon_pods(ClusterAccess& cluster, const DaemonView& view, Fail
 // node that does not exist is an error.
 Result<DaemonWork> plan_daemon_update(const DaemonView& view);
 
-// Creates in slow start, and deletes. The first failure (syncNodes).
-Status do_daemon_work(ClusterAccess& cluster, const DaemonView& view, const DaemonWork& work);
+// Creates in slow start, and deletes, `burst` pods of each at most. The first failure (syncNodes).
+Status do_daemon_work(ClusterAccess& cluster, const DaemonView& view, const DaemonWork& work, std::size_t burst);
 
 // The oldest pod on each node that should run one, by the name of the node: those that the status counts.
 std::vector<ControlledPodPtr> oldest_pods(const DaemonView& view);

@@ -73,7 +73,7 @@ SyncResult ReplicaSetController::sync(const ObjectKey& key, ClusterAccess& clust
   Status managed;
   if (!set->metadata.deletion) {
     if (static_cast<std::int64_t>(pods.active.size()) > set->spec.replicas) pods.related = related_pods(*set, cluster);
-    managed = manage_replicas(cluster, *set, pods);
+    managed = manage_replicas(cluster, *set, pods, burst_);
   }
   const ReplicaSetStatus status = replica_set_status(*set, pods, managed, cluster.now());
   if (Status written = write_status(cluster, *set, set->status, status); !written.is_success())

@@ -5,13 +5,16 @@
 
 #include "core/api/replica_set.h"
 #include "core/controllers/controller.h"
+#include "core/controllers/pod_control.h"
 
 namespace berth {
 
 class ReplicaSetController final : public Controller {
  public:
-  // `kind`: ReplicaSet::kKind or kReplicationController.
-  explicit ReplicaSetController(std::string_view kind = ReplicaSet::kKind) : kind_(kind) {}
+  // `kind`: ReplicaSet::kKind or kReplicationController. `burst`: so many pods one synchronisation makes or deletes at
+  // most (burstReplicas).
+  explicit ReplicaSetController(std::string_view kind = ReplicaSet::kKind, int burst = kBurstReplicas)
+      : kind_(kind), burst_(burst) {}
   std::string_view name() const override {
     return kind_ == kReplicationController ? "replicationcontroller" : "replicaset";
   }
@@ -20,6 +23,7 @@ class ReplicaSetController final : public Controller {
 
  private:
   std::string_view kind_;
+  int burst_;
 };
 
 }  // namespace berth

@@ -38,16 +38,16 @@ void set_failure(ReplicaSetStatus& status, const Status& managed, std::int64_t t
 
 }  // namespace
 
-Status manage_replicas(ClusterAccess& cluster, const ReplicaSet& set, const ReplicaSetPods& pods) {
+Status manage_replicas(ClusterAccess& cluster, const ReplicaSet& set, const ReplicaSetPods& pods, int burst) {
   const std::int64_t too_many = surplus(set, pods);
   if (too_many < 0) {
     const std::string_view api_version = set.kind == kReplicationController ? "v1" : ReplicaSet::kApiVersion;
     const Json pod = pod_from_template(set.spec.pod_template, set, api_version);
-    const int count = static_cast<int>(std::min<std::int64_t>(-too_many, kBurstReplicas));
+    const int count = static_cast<int>(std::min<std::int64_t>(-too_many, burst));
     return slow_start(count, [&] { return create_pod(cluster, set, pod); });
   }
   Status first;
-  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(too_many, kBurstReplicas));
+  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(too_many, burst));
   if (count == 0) return first;
   for (const ControlledPodPtr& pod : victims(pods.active, pods.related, count, cluster.now())) {
     Status status = delete_pod(cluster, set, *pod);
@@ -63,8 +63,14 @@ ReplicaSetStatus replica_set_status(const ReplicaSet& set, const ReplicaSetPods&
   status.observed_generation = set.metadata.generation;
   status.replicas = static_cast<std::int32_t>(pods.active.size());
   status.terminating_replicas = pods.terminating;
+  const Labels* labels = nullptr;  // of the pod before: most share theirs
+  bool is_fully_labeled = false;
   for (const ControlledPodPtr& pod : pods.active) {
-    if (has_template_labels(*pod, set.spec.pod_template.labels.get())) ++status.fully_labeled_replicas;
+    if (const Labels* own = &pod->metadata.labels.get(); own != labels) {
+      labels = own;
+      is_fully_labeled = has_template_labels(*pod, set.spec.pod_template.labels.get());
+    }
+    if (is_fully_labeled) ++status.fully_labeled_replicas;
     if (pod->ready) ++status.ready_replicas;
     if (is_available(*pod, set.spec.min_ready_seconds, now)) ++status.available_replicas;
   }

@@ -19,8 +19,8 @@ struct ReplicaSetPods {
   std::vector<ControlledPodPtr> related;
 };
 
-// Creates what is missing, or deletes what is too much (manageReplicas). The first failure.
-Status manage_replicas(ClusterAccess& cluster, const ReplicaSet& set, const ReplicaSetPods& pods);
+// Creates what is missing, or deletes what is too much, `burst` pods at most (manageReplicas). The first failure.
+Status manage_replicas(ClusterAccess& cluster, const ReplicaSet& set, const ReplicaSetPods& pods, int burst);
 
 // The status by the pods before that, and `managed`, what became of it (calculateStatus).
 ReplicaSetStatus replica_set_status(const ReplicaSet& set, const ReplicaSetPods& pods, const Status& managed,

@@ -65,5 +65,19 @@ TEST_F(OwnershipTest, AnOwnerThatIsBeingDeletedNeitherAdoptsNorReleases) {
   EXPECT_EQ(claim("b"), (std::pair<bool, std::string>{false, kMine}));
 }
 
+TEST_F(OwnershipTest, EachObjectIsMatchedByItsOwnLabels) {
+  add_pod(R"({"name":"a","labels":{"app":"web"}})");
+  add_pod(R"({"name":"b","labels":{"app":"db"}})");
+  add_pod(R"({"name":"c"})");
+  add_pod(R"({"name":"d","labels":{"app":"web"}})");
+  const auto set = find_as<ReplicaSet>(world_, ReplicaSet::kKind, {"default", "web"});
+  Claim claim(world_, *set, ReplicaSet::kApiVersion, set->spec.selector);
+  std::string taken;
+  for (const auto& pod : list_as<ControlledPod>(world_, ControlledPod::kKind, "default")) {
+    if (claim.take(*pod)) taken += pod->metadata.name;
+  }
+  EXPECT_EQ(taken, "ad");
+}
+
 }  // namespace
 }  // namespace berth

@@ -71,5 +71,30 @@ TEST(ReplicaSetController, CountsATerminatingPodApart) {
   EXPECT_EQ(number(at(world.status("ReplicaSet", "web"), "terminatingReplicas")), 0);
 }
 
+TEST(ReplicaSetController, OneSynchronisationMakesAndDeletesAsManyPodsAsItsBurstAtMost) {
+  World world{0};
+  std::string set(kWeb);
+  set.replace(set.find(R"("replicas":2)"), 12, R"("replicas":7)");
+  world.store().create("ReplicaSet", parsed_json(set));
+  ReplicaSetController controller(ReplicaSet::kKind, 3);
+  const auto pods_after_sync = [&] {
+    EXPECT_TRUE(controller.sync({"default", "web"}, world).status.is_success());
+    return world.list("Pod", "default").size();
+  };
+  EXPECT_EQ(pods_after_sync(), 3u);
+  EXPECT_EQ(pods_after_sync(), 6u);
+  EXPECT_EQ(pods_after_sync(), 7u);
+}
+
+TEST(ReplicaSetController, CountsPodsByTheirOwnLabelsWhicheverComeBefore) {
+  WorldOf world;
+  world.create("ReplicaSet",
+               R"({"metadata":{"name":"web"},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web"}},
+    "template":{"metadata":{"labels":{"app":"web","tier":"front"}},"spec":{"containers":[{"name":"c"}]}}}})");
+  world.run(R"({"op":"update","kind":"Pod","name":"web-02","merge":{"metadata":{"labels":{"tier":"back"}}}})");
+  EXPECT_EQ(number(at(world.status("ReplicaSet", "web"), "fullyLabeledReplicas")), 2);
+  EXPECT_EQ(number(at(world.status("ReplicaSet", "web"), "replicas")), 3);
+}
+
 }  // namespace
 }  // namespace berth
