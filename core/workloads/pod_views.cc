@@ -68,8 +68,11 @@ std::vector<ObjectPtr> PodViews::list(std::string_view name_space) const {
 
 std::vector<ControlledPodPtr> PodViews::of(std::string_view name_space, std::string_view uid) const {
   const auto pods = pods_of_.find(Owner(name_space, uid));
-  if (pods == pods_of_.end()) return {};
-  return {pods->second.begin(), pods->second.end()};
+  std::vector<ControlledPodPtr> found;
+  if (pods == pods_of_.end()) return found;
+  found.reserve(pods->second.size());
+  for (const ControlledPodPtr& pod : pods->second) found.push_back(pod);
+  return found;
 }
 
 }  // namespace berth

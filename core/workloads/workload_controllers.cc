@@ -26,8 +26,7 @@ constexpr std::int64_t kReadingTimes = 4, kShortReadingUs = 1'000;
 
 // So many pods of a ReplicaSet or DaemonSet one synchronisation makes or deletes; upstream's bursts of 500 and 250
 // would take longer than a turn may.
-constexpr int kPodsOfTurn = 200;
-constexpr std::size_t kDaemonsOfTurn = 100;
+constexpr int kPodsOfTurn = 150;
 
 // Owners first: what they write is then synchronised in the same turn.
 std::vector<std::unique_ptr<Controller>> all_controllers(const GatewayOptions& options) {
@@ -38,7 +37,7 @@ std::vector<std::unique_ptr<Controller>> all_controllers(const GatewayOptions& o
   controllers.push_back(std::make_unique<ReplicaSetController>(ReplicaSet::kKind, kPodsOfTurn));
   controllers.push_back(std::make_unique<ReplicaSetController>(kReplicationController, kPodsOfTurn));
   controllers.push_back(std::make_unique<StatefulSetController>());
-  controllers.push_back(std::make_unique<DaemonSetController>(zones, kDaemonsOfTurn));
+  controllers.push_back(std::make_unique<DaemonSetController>(zones, kPodsOfTurn));
   controllers.push_back(std::make_unique<JobController>());
   controllers.push_back(std::make_unique<TtlAfterFinishedController>());
   return controllers;

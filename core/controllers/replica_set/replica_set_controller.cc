@@ -26,10 +26,14 @@ std::vector<ControlledPodPtr> related_pods(const ReplicaSet& set, const ClusterA
       list_as<ReplicaSet>(cluster, set.kind, set.metadata.namespace_);
   std::erase_if(siblings,
                 [&](const auto& each) { return each->metadata.controller_uid != set.metadata.controller_uid; });
+  const Labels* labels = nullptr;  // of the pod before: most share theirs
+  bool is_related = false;
   for (const auto& pod : list_as<ControlledPod>(cluster, ControlledPod::kKind, set.metadata.namespace_)) {
-    const bool is_related = std::any_of(siblings.begin(), siblings.end(), [&](const auto& sibling) {
-      return matches(sibling->spec.selector, pod->metadata.labels.get());
-    });
+    if (const Labels* own = &pod->metadata.labels.get(); own != labels) {
+      labels = own;
+      is_related = std::any_of(siblings.begin(), siblings.end(),
+                               [&](const auto& sibling) { return matches(sibling->spec.selector, *own); });
+    }
     if (is_related) related.push_back(pod);
   }
   return related;
