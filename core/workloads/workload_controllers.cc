@@ -113,7 +113,7 @@ bool WorkloadControllers::run_all(std::int64_t end_us) {
     }
     if (!may_have_garbage_) return false;
     bool has_changed = false;
-    const bool is_cut = cluster_.with_removals(kBurstReplicas, [&] { has_changed = collect_garbage(cluster_); });
+    const bool is_cut = cluster_.with_removals(kPodsOfTurn, [&] { has_changed = collect_garbage(cluster_); });
     may_have_garbage_ = has_changed || is_cut;
     if (may_have_garbage_ && context_.clock.now_us() >= end_us) return true;
   }
