@@ -128,7 +128,7 @@ TEST_F(CapabilitiesTest, WhatOnlyContainersOfADeviceCanHaveIsNotAskedOfItForProc
 }
 
 TEST_F(CapabilitiesTest, APodThatNamesAnImageIsKeptOffDevicesWithoutImagesAlsoIfItHasACommand) {
-  start_with({{"edge-a", kNone}});
+  start_with({{"edge-a", kNoFeatures}});
   std::string manifest = pod("web", "u1");
   const std::string program = R"("image":"/bin/app")";
   manifest.replace(manifest.find(program), program.size(), R"("image":"app:1","command":["app"])");
