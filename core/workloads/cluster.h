@@ -10,6 +10,8 @@
 #include "core/controllers/cluster_access.h"
 #include "core/controllers/controlled_node.h"
 #include "core/controllers/controller.h"
+#include "core/controllers/disruption/eviction.h"
+#include "core/workloads/budget_views.h"
 #include "core/workloads/claim_writer.h"
 #include "core/workloads/pod_views.h"
 #include "core/workloads/pod_writer.h"
@@ -26,6 +28,8 @@ class Cluster final : public ClusterAccess {
   void begin();
   // What has changed since the last call.
   std::vector<ObjectChange> take_changes();
+  // As the eviction subresource of the pod does.
+  EvictionAnswer evict(const ObjectKey& pod);
 
   Millis now() const override { return context_.clock.wall(); }
   ObjectPtr find(std::string_view kind, const ObjectKey& key) const override;
@@ -43,6 +47,7 @@ class Cluster final : public ClusterAccess {
   bool concerns(const Pod& pod) const;
   bool is_selected(const Pod& pod) const;
   void note_selected(const ControlledObject& workload);
+  void note_namespace(const std::string& budget);
   void note_workload(const ObjectPtr& before, const ObjectPtr& after);
   void refresh_node(const std::string& name);
   WriteResult create_workload(const KindName& kind, std::string_view name_space, Json object);
@@ -52,6 +57,7 @@ class Cluster final : public ClusterAccess {
   PodWriter pod_writer_;
   WorkloadWriter writer_;
   ClaimWriter claims_;
+  BudgetViews budgets_;
   std::set<std::string, std::less<>> uids_;  // of workloads
   std::set<std::string> noted_nodes_;
   std::map<std::string, ControlledNodePtr> nodes_;
