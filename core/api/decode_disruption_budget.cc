@@ -1,4 +1,4 @@
-// The status of a PodDisruptionBudget, and what evictions ask of its spec.
+// A PodDisruptionBudget with its whole status.
 #include "core/api/disruption_budget.h"
 
 #include "core/api/decode_parts.h"
@@ -26,11 +26,6 @@ Result<DisruptionBudget> decode_disruption_budget(const Json& json, Warnings* wa
   FieldReader reader(json, "", findings);
   DisruptionBudget out;
   decode::read_workload_head(reader, DisruptionBudget::kApiVersion, out);
-  reader.read_object("spec", [&out](FieldReader& spec) {
-    std::string policy;
-    spec.read_enum("unhealthyPodEvictionPolicy", {"IfHealthyBudget", "AlwaysAllow"}, policy);
-    out.always_allow = policy == "AlwaysAllow";
-  });
   reader.read_object("status", [&out](FieldReader& status) { read_disruption_status(status, out.status); });
   out.budget = std::move(*budget);
   return decode::conclude_workload(std::move(out), findings, warnings);

@@ -48,6 +48,9 @@ void read_budget_spec(FieldReader& spec, PodDisruptionBudget& budget) {
   if (budget.min_available && budget.max_unavailable) {
     spec.rule("maxUnavailable", "cannot be combined with minAvailable; keep one of them");
   }
+  std::string policy;
+  spec.read_enum("unhealthyPodEvictionPolicy", {"IfHealthyBudget", "AlwaysAllow"}, policy);
+  budget.always_allow = policy == "AlwaysAllow";
 }
 
 void read_budget_status(FieldReader& status, PodDisruptionBudget& budget) {

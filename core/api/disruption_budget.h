@@ -27,7 +27,6 @@ struct DisruptionBudget : ControlledObject {
   static constexpr std::string_view kKind = "PodDisruptionBudget", kApiVersion = "policy/v1";
   DisruptionBudget() : ControlledObject(kKind) {}
   PodDisruptionBudget budget;
-  bool always_allow = false;  // spec.unhealthyPodEvictionPolicy is AlwaysAllow
   DisruptionStatus status;
 };
 

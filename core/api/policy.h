@@ -25,6 +25,7 @@ struct PodDisruptionBudget {
   std::optional<LabelSelector> selector;  // none matches nothing, empty everything in its namespace
   std::optional<IntOrPercent> min_available;
   std::optional<IntOrPercent> max_unavailable;
+  bool always_allow = false;                // spec.unhealthyPodEvictionPolicy is AlwaysAllow
   bool has_status = false;                  // status.disruptionsAllowed is set
   std::int32_t disruptions_allowed = 0;     // status.disruptionsAllowed
   std::vector<std::string> disrupted_pods;  // status.disruptedPods: names of pods already counted

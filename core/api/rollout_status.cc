@@ -1,6 +1,9 @@
 #include "core/api/rollout_status.h"
 
 #include <array>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "core/api/timestamp.h"
 #include "core/api/workload_meta.h"
@@ -27,6 +30,9 @@ Json to_json(const RolloutStatus& status) {
   if (status.wave_started) json.set("waveStartTime", to_timestamp(*status.wave_started));
   if (status.soaking_since) json.set("soakStartTime", to_timestamp(*status.soaking_since));
   if (!status.failed.empty()) json.set("failed", to_json(status.failed));
+  Json silent = Json::object();
+  for (const auto& [node, since] : status.silent_on_trial) silent.set(node, to_timestamp(since));
+  if (!status.silent_on_trial.empty()) json.set("silentOnTrial", std::move(silent));
   json.set("message", status.message);
   return json;
 }
@@ -42,6 +48,11 @@ void decode::read_rollout_status(FieldReader& status, std::optional<RolloutStatu
     read_time(reader, "waveStartTime", rollout.wave_started);
     read_time(reader, "soakStartTime", rollout.soaking_since);
     reader.read_list("failed", rollout.failed);
+    std::map<std::string, std::string> silent;
+    reader.read_strings("silentOnTrial", silent);
+    for (const auto& [node, since] : silent) {
+      if (const std::optional<Millis> read = parse_timestamp(since)) rollout.silent_on_trial.emplace(node, *read);
+    }
     reader.read_string("message", rollout.message);
   });
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/json/json.h"
 #include "core/optional_time.h"
 
@@ -25,7 +27,10 @@ struct RolloutStatus {
   OptionalTime wave_started;
   OptionalTime soaking_since;       // none: the wave's nodes are not all done yet
   std::vector<std::string> failed;  // nodes, or pods of a Deployment, in order
-  std::string message;              // for people: what it waits for
+  // Nodes that fell silent before the new revision had proved itself on them, and when: a gateway that starts again
+  // would take them for silent since then only, and what they ran until then for proof.
+  std::map<std::string, Millis> silent_on_trial;
+  std::string message;  // for people: what it waits for
   bool operator==(const RolloutStatus&) const = default;
 };
 std::string_view to_string(RolloutStatus::Phase phase);

@@ -77,6 +77,8 @@ Json Api::answer(const Json& request, const std::string& client) {
   if (op == "delete") return remove(request);
   if (op == "forget") return retire(request);
   if (op == "adopt") return adopt(request);
+  if (op == "cordon") return cordon(request);
+  if (op == "evict") return evict(request);
   if (op == "get") return get(request);
   if (op == "describe") return describe_object(request);
   if (op == "events") return events(request);
@@ -86,8 +88,8 @@ Json Api::answer(const Json& request, const std::string& client) {
   if (op == "allow") return allow(request);
   if (op == "reject") return reject(request);
   return api_failure("op: \"" + op +
-                     "\" is not one of apply, delete, forget, adopt, get, describe, events, explain, plan, waiting, "
-                     "allow, reject, status");
+                     "\" is not one of apply, delete, forget, adopt, cordon, evict, get, describe, events, explain, "
+                     "plan, waiting, allow, reject, status");
 }
 
 Json Api::apply(const Json& request, const std::string& client) {
@@ -171,7 +173,7 @@ Json Api::remove(const Json& request) {
                         : std::string(device->reachable ? "its device is connected" : "its device may come back") +
                               ": to take it away for good, stop berth-agent there (berthctl revoke " + key +
                               " on the gateway ends its access), then berthctl forget node " + key +
-                              "; to place nothing more on it, apply the Node with spec.unschedulable: true";
+                              "; to place nothing more on it, berthctl cordon " + key;
   if (!instead.empty() && !context_.objects.has(kind->kind, key)) {
     return api_failure("Node \"" + key + "\" cannot be deleted: " + instead);
   }

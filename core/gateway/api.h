@@ -6,14 +6,16 @@
 #include "core/gateway/orders.h"
 #include "core/gateway/status_view.h"
 #include "core/gateway/uploads.h"
+#include "core/workloads/workload_controllers.h"
 
 namespace berth {
 
 class Api {
  public:
   // All outlive it.
-  Api(const PlacementContext& context, Placement& placement, Orders& orders, const StatusView& view)
-      : context_(context), placement_(placement), orders_(orders), view_(view) {}
+  Api(const PlacementContext& context, Placement& placement, WorkloadControllers& workloads, Orders& orders,
+      const StatusView& view)
+      : context_(context), placement_(placement), workloads_(workloads), orders_(orders), view_(view) {}
 
   void take(const Message& message);
 
@@ -46,6 +48,9 @@ class Api {
   Explanation try_new_pod(const PodAdmission::Admitted& admitted, const Json& request);
   Explanation try_pod(const Pod& pod, const std::string& excluded_uid, const Json& request);
   Json placement_of(const PodEntry& entry) const;
+  // api_drain.cc
+  Json cordon(const Json& request);
+  Json evict(const Json& request);
   // api_permit.cc
   Json waiting(const Json& request) const;
   Json allow(const Json& request);
@@ -54,6 +59,7 @@ class Api {
 
   const PlacementContext& context_;
   Placement& placement_;
+  WorkloadControllers& workloads_;
   Orders& orders_;
   const StatusView& view_;
   Uploads uploads_;

@@ -57,7 +57,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       orders_(context_, placement_),
       view_(context_, placement_),
       desired_(context_, orders_),
-      api_(context_, placement_, orders_, view_),
+      api_(context_, placement_, workloads_, orders_, view_),
       dispatcher_(context_, placement_, desired_, api_, [this] { on_synced(); }),
       watch_(context_) {
   transport_.set_handler(this);

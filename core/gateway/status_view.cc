@@ -264,9 +264,9 @@ Json StatusView::node_status(const std::string& name, const DeviceNode& device) 
 // The operator's, or counted now.
 Json StatusView::budget_status(const PodDisruptionBudget& budget) const {
   if (budget.has_status) return *budget.manifest.find("status");
-  const Disruption counted = context_.objects.disruption_of(budget);
+  const DisruptionStatus counted = context_.objects.disruption_of(budget);
   Json status = Json::object();
-  status.set("disruptionsAllowed", std::int64_t{counted.allowed});
+  status.set("disruptionsAllowed", std::int64_t{counted.disruptions_allowed});
   status.set("currentHealthy", std::int64_t{counted.current_healthy});
   status.set("desiredHealthy", std::int64_t{counted.desired_healthy});
   return status.set("expectedPods", std::int64_t{counted.expected_pods});

@@ -368,19 +368,14 @@ std::vector<std::shared_ptr<const PodDisruptionBudget>> Objects::disruption_budg
     budgets.push_back(budget);
     if (budget->has_status) continue;
     auto counted = std::make_shared<PodDisruptionBudget>(*budget);
-    counted->disruptions_allowed = disruption_of(*budget).allowed;
+    counted->disruptions_allowed = disruption_of(*budget).disruptions_allowed;
     budgets.back() = std::move(counted);
   }
   return budgets;
 }
 
-Disruption Objects::disruption_of(const PodDisruptionBudget& budget) const {
-  std::vector<BudgetedPod> pods;
-  for (const auto& [key, entry] : pods_.all()) {
-    if (entry.finished) continue;
-    pods.push_back({entry.pod.get(), !entry.deleting && is_running_ && is_running_(entry.pod->uid())});
-  }
-  return count_disruption(budget, pods);
+DisruptionStatus Objects::disruption_of(const PodDisruptionBudget& budget) const {
+  return disruption_rule_ ? disruption_rule_(budget) : DisruptionStatus();
 }
 
 }  // namespace berth

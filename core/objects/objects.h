@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/api/config_objects.h"
+#include "core/api/disruption_budget.h"
 #include "core/api/kind.h"
 #include "core/api/manifest.h"
 #include "core/api/pod.h"
@@ -21,7 +22,6 @@
 #include "core/framework/lister.h"
 #include "core/handshake/messages.h"
 #include "core/objects/configs.h"
-#include "core/objects/disruption.h"
 #include "core/objects/pods.h"
 #include "core/objects/workloads.h"
 #include "core/store.h"
@@ -34,8 +34,9 @@ class Objects final : public Lister {
   explicit Objects(Store& store, Sealer* sealer = nullptr)
       : store_(store), configs_(sealer), pods_(store), workloads_(store) {}
 
-  // Tells by uid which pods run where they were placed, for disruption_of(); until then none does.
-  void count_running_by(std::function<bool(std::string_view uid)> is_running) { is_running_ = std::move(is_running); }
+  using DisruptionRule = std::function<DisruptionStatus(const PodDisruptionBudget& budget)>;
+  // Who sees pods as controllers do tells how many of a budget may be disrupted; until then none may.
+  void count_disruption_by(DisruptionRule rule) { disruption_rule_ = std::move(rule); }
 
   // Takes one record of Table::object in.
   Status load(const RecordView& record);
@@ -105,7 +106,7 @@ class Objects final : public Lister {
   // A budget without a status gets one, counted now.
   std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override;
   // Of one budget, whether or not it has a status.
-  Disruption disruption_of(const PodDisruptionBudget& budget) const;
+  DisruptionStatus disruption_of(const PodDisruptionBudget& budget) const;
 
  private:
   template <class T>
@@ -119,7 +120,7 @@ class Objects final : public Lister {
 
   Store& store_;
   Configs configs_;
-  std::function<bool(std::string_view uid)> is_running_;
+  DisruptionRule disruption_rule_;
   Pods pods_;
   Workloads workloads_;
   std::map<std::string, Json> overlays_;

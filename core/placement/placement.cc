@@ -50,12 +50,7 @@ Placement::Placement(const PlacementContext& context)
       retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_, twins_,
                             listings_, *orphan_volumes_}),
       statuses_(context, state_,
-                [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {
-  context.objects.count_running_by([this](std::string_view uid) {
-    const Binding* binding = state_.find(uid);
-    return binding != nullptr && binding->row.phase == Phase::bound;
-  });
-}
+                [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {}
 
 Status Placement::load(const RecordView& record) {
   switch (record.table) {

@@ -45,12 +45,18 @@ Cluster::Cluster(const PlacementContext& context, Placement& placement)
       pods_(context, placement.state(), [this](const Pod& pod) { return concerns(pod); }),
       pod_writer_(context, placement),
       writer_(context),
-      claims_(context, placement) {
+      claims_(context, placement),
+      budgets_(context, *this) {
   context_.objects.workloads().observe(
       [this](const ObjectPtr& before, const ObjectPtr& after) { note_workload(before, after); });
   context_.publisher.observe([this](Kind kind, const std::string& key) {
     if (kind == Kind::pod) pods_.note(key);
     if (kind == Kind::node) noted_nodes_.insert(key);
+    if (kind == Kind::pod_disruption_budget) note_namespace(key);
+  });
+  context_.objects.count_disruption_by([this](const PodDisruptionBudget& budget) {
+    pods_.refresh(changes_);
+    return budgets_.status_of(budget);
   });
 }
 
@@ -63,6 +69,7 @@ void Cluster::begin() {
     if (!entry.pod->metadata.controller_uid.empty()) pods_.note(key);
   }
   for (const auto& [name, device] : context_.nodes.all()) noted_nodes_.insert(name);
+  for (const auto& [key, budget] : context_.objects.all<PodDisruptionBudget>()) note_namespace(key);
 }
 
 void Cluster::refresh_node(const std::string& name) {
@@ -89,7 +96,9 @@ std::vector<ObjectChange> Cluster::take_changes() {
 // One whose owner is gone goes too if it was made here. A pod of an operator may name an owner that was never here.
 bool Cluster::concerns(const Pod& pod) const {
   const Text& controller = pod.metadata.controller_uid;
-  if (controller.empty()) return selectors_.selects(pod.metadata.namespace_.get(), pod.metadata.labels.get());
+  if (controller.empty()) {
+    return budgets_.covers(pod) || selectors_.selects(pod.metadata.namespace_.get(), pod.metadata.labels.get());
+  }
   return uids_.contains(controller.get()) || is_made_here(pod);
 }
 
@@ -106,6 +115,15 @@ void Cluster::note_selected(const ControlledObject& workload) {
     const ObjectMeta& metadata = entry.pod->metadata;
     if (!metadata.controller_uid.empty() || metadata.namespace_ != workload.metadata.namespace_) continue;
     if (matches(*selector, metadata.labels.get())) pods_.note(key);
+  }
+}
+
+// A budget has come, changed or gone: its pods may be others than before.
+void Cluster::note_namespace(const std::string& budget) {
+  const std::string_view name_space = std::string_view(budget).substr(0, budget.find('/'));
+  for (const auto& [key, entry] : context_.objects.pods().all()) {
+    const ObjectMeta& metadata = entry.pod->metadata;
+    if (metadata.controller_uid.empty() && metadata.namespace_ == name_space) pods_.note(key);
   }
 }
 
@@ -140,6 +158,7 @@ ObjectPtr Cluster::find(std::string_view kind, const ObjectKey& key) const {
 std::vector<ObjectPtr> Cluster::list(std::string_view kind, std::string_view name_space) const {
   if (kind == ControlledPod::kKind) return pods_.list(name_space);
   if (kind == ClaimWriter::kKind) return claims_.list(name_space);
+  if (kind == DisruptionBudget::kKind) return budgets_.list(name_space);
   std::vector<ObjectPtr> found;
   if (kind == ControlledNode::kKind) {
     for (const auto& [name, node] : nodes_) found.push_back(node);
@@ -229,9 +248,11 @@ WriteResult Cluster::patch(const ControlledObject& object, const Json& merge) {
   return named == nullptr ? of_no_kind(object.kind) : writer_.patch(named->kind, object.metadata.key(), merge);
 }
 
-// That of a pod is its device's to say.
+// That of a pod is its device's to say, and that of a budget is counted when it is asked for. An eviction writes both
+// in the turn in which it deletes the pod, and then the budget counts without it.
 WriteResult Cluster::patch_status(const ControlledObject& object, const Json& merge) {
   const TimeSpent spent(context_.clock, writing_us_);
+  if (object.kind == ControlledPod::kKind || object.kind == DisruptionBudget::kKind) return {};
   const KindName* named = workload_named(object.kind);
   return named == nullptr ? of_no_kind(object.kind) : writer_.patch_status(named->kind, object.metadata.key(), merge);
 }
@@ -248,6 +269,11 @@ WriteResult Cluster::remove(const ControlledObject& object, const DeleteOptions&
   if (object.kind == ClaimWriter::kKind) return claims_.remove(object.metadata.key(), options);
   const KindName* named = workload_named(object.kind);
   return named == nullptr ? of_no_kind(object.kind) : writer_.remove(named->kind, object.metadata.key(), options);
+}
+
+EvictionAnswer Cluster::evict(const ObjectKey& pod) {
+  pods_.refresh(changes_);
+  return berth::evict(*this, pod);
 }
 
 void Cluster::record(const ControlledObject& about, WorkloadEvent event) {

@@ -14,6 +14,8 @@
 #include "core/controllers/cluster_access.h"
 #include "core/controllers/controlled_node.h"
 #include "core/controllers/controller.h"
+#include "core/controllers/disruption/eviction.h"
+#include "core/workloads/budget_views.h"
 #include "core/workloads/claim_writer.h"
 #include "core/workloads/pod_views.h"
 #include "core/workloads/pod_writer.h"
@@ -31,6 +33,8 @@ class Cluster final : public ClusterAccess {
   void begin();
   // What has changed since the last call.
   std::vector<ObjectChange> take_changes();
+  // As the eviction subresource of the pod does.
+  EvictionAnswer evict(const ObjectKey& pod);
 
   // Runs `writes`, in which at most so many pods are removed; further removals are refused, and then it returns true.
   bool with_removals(int at_most, const std::function<void()>& writes);
@@ -54,6 +58,7 @@ class Cluster final : public ClusterAccess {
  private:
   bool concerns(const Pod& pod) const;
   void note_selected(const ControlledObject& workload);
+  void note_namespace(const std::string& budget);
   void note_workload(const ObjectPtr& before, const ObjectPtr& after);
   void refresh_node(const std::string& name);
   WriteResult create_workload(const KindName& kind, std::string_view name_space, Json object);
@@ -63,6 +68,7 @@ class Cluster final : public ClusterAccess {
   PodWriter pod_writer_;
   WorkloadWriter writer_;
   ClaimWriter claims_;
+  BudgetViews budgets_;
   std::set<std::string, std::less<>> uids_;  // of workloads
   SelectorIndex selectors_;                  // of workloads
   std::size_t deleted_workloads_ = 0;        // that are still there

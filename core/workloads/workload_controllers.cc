@@ -83,11 +83,18 @@ bool WorkloadControllers::has_absent_owner(const ControlledObject& object) const
   });
 }
 
+// Until the broker has told what it retains, and the nodes what they run, what is missing may only be unknown (P8).
+bool WorkloadControllers::knows_all() const {
+  return context_.options.hold.empty() && !context_.identity->adopting && context_.mirror.barrier().is_synced();
+}
+
+Result<EvictionAnswer> WorkloadControllers::evict(const ObjectKey& pod) {
+  if (!knows_all()) return Status::error("the gateway is still learning which pods run; try again");
+  return cluster_.evict(pod);
+}
+
 bool WorkloadControllers::run(std::int64_t end_us) {
-  // Until the broker has told what it retains, and the nodes what they run, what is missing may only be unknown (P8).
-  if (!context_.options.hold.empty() || context_.identity->adopting || !context_.mirror.barrier().is_synced()) {
-    return false;
-  }
+  if (!knows_all()) return false;
   manager_.wake();
   deliver();
   if (rests_) return false;

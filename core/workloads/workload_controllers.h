@@ -22,8 +22,11 @@ class WorkloadControllers {
   void begin() { cluster_.begin(); }
   // Until there is nothing to do, or `end_us` on the clock has come: then true.
   bool run(std::int64_t end_us);
+  // As run() does, nothing is evicted before all is known: then an error says what is missing.
+  Result<EvictionAnswer> evict(const ObjectKey& pod);
 
  private:
+  bool knows_all() const;
   void deliver();
   void note_garbage(const ObjectChange& change);
   bool has_absent_owner(const ControlledObject& object) const;

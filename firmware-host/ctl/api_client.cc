@@ -218,9 +218,18 @@ void ApiClient::watch(Kind kind) {
   if (engine_.transport.is_up()) engine_.transport.subscribe(topics_.root() + "status/" + watched_ + "/#", 1);
 }
 
-Outcome<ApiClient::Changes> ApiClient::next_changes() {
+Outcome<ApiClient::Changes> ApiClient::next_changes(const std::optional<Millis>& at_most) {
+  late_ = false;
+  Timers::Id deadline = 0;
+  if (at_most) {
+    deadline = engine_.timers.at(engine_.clock.now() + *at_most, [this] {
+      late_ = true;
+      engine_.stop();
+    });
+  }
   if (!changes_.all && changes_.list.empty()) engine_.run();
-  if (!changes_.all && changes_.list.empty()) return fail(Exit::interrupted, "interrupted");
+  engine_.timers.cancel(deadline);
+  if (!late_ && !changes_.all && changes_.list.empty()) return fail(Exit::interrupted, "interrupted");
   return std::exchange(changes_, Changes{});
 }
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,8 +90,8 @@ class ApiClient final : public Transport::Handler {
     bool all = false;  // the link was down: any object may have changed
     std::vector<Change> list;
   };
-  // Waits until something has changed. Exit::interrupted at a signal.
-  Outcome<Changes> next_changes();
+  // Waits until something has changed; with `at_most`, no longer: then nothing has. Exit::interrupted at a signal.
+  Outcome<Changes> next_changes(const std::optional<Millis>& at_most = {});
 
   void on_message(const Message& message) override;
   void on_link(bool up) override;

@@ -80,6 +80,9 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const Ma
     case Command::rollout_status: return run_rollout_status(client, options, screen);
     case Command::rollout_pause:
     case Command::rollout_resume: return run_rollout_pause(client, options, screen);
+    case Command::cordon:
+    case Command::uncordon: return run_cordon(client, options, screen);
+    case Command::drain: return run_drain(client, options, screen);
     case Command::logs:
     case Command::exec:
     case Command::cp:

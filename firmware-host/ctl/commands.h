@@ -78,6 +78,10 @@ Outcome<void> run_image_list(ApiClient& client, const CtlOptions& options, const
 Outcome<void> run_rollout_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
 // Pauses or resumes the waves of a rollout plan.
 Outcome<void> run_rollout_pause(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Marks a node as unschedulable, or no longer.
+Outcome<void> run_cordon(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Cordons a node and evicts its pods as their budgets allow; Exit::refused: some may not be evicted, or not in time.
+Outcome<void> run_drain(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
 
 // The kind named on the command line; Exit::usage with a list of the kinds if unknown.

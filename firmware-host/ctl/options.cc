@@ -10,6 +10,7 @@
 #include "core/api/kind.h"
 #include "core/api/names.h"
 #include "core/json/did_you_mean.h"
+#include "firmware-host/ctl/duration.h"
 #include "firmware-host/ctl/outcome.h"
 
 namespace berth {
@@ -225,27 +226,6 @@ void add_backup_commands(CLI::App& app, CtlOptions& to) {
   restore->add_flag("--force", to.backup.forces, "Set aside the store that is in the directory");
 }
 
-// "90s", "5m", "1h30m": as kubectl's durations, of these units.
-std::optional<Millis> parse_age(const std::string& text) {
-  constexpr Millis kAgeMax = Millis{366} * 24 * 3600 * 1000;
-  Millis age = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    Millis number = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
-    if (error != std::errc() || number < 0 || number > kAgeMax) return std::nullopt;
-    const auto from = static_cast<std::size_t>(end - text.data());
-    const std::size_t next = std::min(text.find_first_of("0123456789", from), text.size());
-    const std::string unit = text.substr(from, next - from);
-    const Millis one = unit == "ms" ? 1 : unit == "s" ? 1'000 : unit == "m" ? 60'000 : unit == "h" ? 3'600'000 : 0;
-    if (one == 0) return std::nullopt;
-    age += number * one;
-    if (age > kAgeMax) return std::nullopt;
-    at = next;
-  }
-  return text.empty() ? std::nullopt : std::optional(age);
-}
-
 void add_logs(CLI::App& app, CtlOptions& to) {
   CLI::App* logs = add_command(app, to, "logs", "Show the output of a container of a pod", Command::logs);
   logs->add_option("POD", to.name, "Name of the pod, or pod/NAME")->required();
@@ -255,7 +235,7 @@ void add_logs(CLI::App& app, CtlOptions& to) {
   logs->add_flag("-p,--previous", to.logs.previous, "Of the run before")->excludes("--follow");
   logs->add_flag("--timestamps", to.logs.timestamps, "The time before each line, on the device's clock");
   const auto read_age = [&to](const std::string& text) {
-    to.logs.since_ms = parse_age(text);
+    to.logs.since_ms = parse_duration(text);
     if (!to.logs.since_ms)
       throw CLI::ValidationError("--since", "must be a duration such as 90s, 5m or 1h30m, got \"" + text + "\"");
   };
@@ -360,7 +340,28 @@ void add_rollout(CLI::App& app, CtlOptions& to) {
   add("resume", "Let the waves of its plan go on", Command::rollout_resume);
 }
 
-// Those that talk to devices, past the gateway.
+void add_drain(CLI::App& app, CtlOptions& to) {
+  const auto add = [&](const std::string& name, const std::string& text, Command which) {
+    CLI::App* each = add_command(app, to, name, text, which);
+    each->add_option("NODE", to.name, "Name of the node, or node/NAME")->required();
+    return each;
+  };
+  add("cordon", "Place nothing more on a node", Command::cordon);
+  add("uncordon", "Place pods on a node again", Command::uncordon);
+  CLI::App* drain = add("drain", "Cordon a node, and evict its pods as their budgets allow", Command::drain);
+  drain->add_flag("--ignore-daemonsets", to.drain.ignores_daemon_sets, "Leave the pods of DaemonSets where they are");
+  drain->add_flag("--force", to.drain.forces, "Pods without a controller too, which nobody makes again");
+  drain->add_flag("--delete-emptydir-data", to.drain.deletes_empty_dirs,
+                  "Pods with emptyDir volumes too, whose data is lost");
+  const auto read = [&to](const std::string& text) {
+    const std::optional<Millis> timeout = parse_duration(text);
+    if (!timeout) throw CLI::ValidationError("--timeout", "must be a duration such as 90s or 5m, got \"" + text + "\"");
+    to.drain.timeout_ms = *timeout;
+  };
+  drain->add_option_function<std::string>("--timeout", read, "Give up after so long, such as 90s or 5m; default never")
+      ->type_name("DURATION");
+}
+
 void add_delete(CLI::App& app, CtlOptions& to) {
   CLI::App* remove = add_command(app, to, "delete", "Delete an object, or the objects of manifests", Command::remove);
   remove->add_option("KIND", to.kind, "Kind of object");
@@ -373,6 +374,7 @@ void add_delete(CLI::App& app, CtlOptions& to) {
                         "before it, or stays");
 }
 
+// Those that talk to devices, past the gateway.
 void add_device_commands(CLI::App& app, CtlOptions& to) {
   add_logs(app, to);
   add_exec(app, to);
@@ -447,6 +449,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
 
   add_permit_commands(app, to);
   add_rollout(app, to);
+  add_drain(app, to);
   add_device_commands(app, to);
   add_delete(app, to);
 
@@ -504,8 +507,15 @@ std::string check(CtlOptions& options) {
                           options.command == Command::rollout_resume;
   if (is_rollout && !named) return "rollout: requires KIND and NAME, deployment/web say";
   if (const std::string wrong = check_pod(options); !wrong.empty()) return wrong;
-  const bool is_image = options.command == Command::image_load || options.command == Command::image_list;
-  if (is_image && !is_valid_name(options.name)) return "image: \"" + options.name + "\" is no name of a node";
+  static const std::map<Command, std::string> kOfNode = {{Command::image_load, "image"},
+                                                         {Command::image_list, "image"},
+                                                         {Command::cordon, "cordon"},
+                                                         {Command::uncordon, "uncordon"},
+                                                         {Command::drain, "drain"}};
+  if (const auto of_node = kOfNode.find(options.command); of_node != kOfNode.end()) {
+    if (options.name.starts_with("node/")) options.name.erase(0, 5);
+    if (!is_valid_name(options.name)) return of_node->second + ": \"" + options.name + "\" is no name of a node";
+  }
   if (options.command == Command::top) {
     const KindName* kind = find_kind(options.kind);
     if (kind == nullptr || (kind->kind != Kind::pod && kind->kind != Kind::node)) return "top: requires node or pod";

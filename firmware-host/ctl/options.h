@@ -110,6 +110,14 @@ struct TopOptions {
   bool containers = false;
 };
 
+// What `drain` may do away with; as kubectl's.
+struct DrainOptions {
+  bool ignores_daemon_sets = false;
+  bool forces = false;              // pods without a controller too
+  bool deletes_empty_dirs = false;  // pods whose emptyDir volumes go with them too
+  Millis timeout_ms = 0;            // 0: none
+};
+
 struct CtlOptions {
   enum class Command {
     apply,
@@ -135,6 +143,9 @@ struct CtlOptions {
     rollout_status,
     rollout_pause,
     rollout_resume,
+    cordon,
+    uncordon,
+    drain,
     enroll,
     revoke,
     backup,
@@ -166,6 +177,7 @@ struct CtlOptions {
   ForwardOptions forward;
   TopOptions top;
   ImageOptions image;
+  DrainOptions drain;
   bool rollout_waits = true;  // rollout status: until it is done or has failed
   EnrollOptions enroll;
   BackupOptions backup;

@@ -86,3 +86,30 @@ def test_a_daemon_set_follows_the_nodes_and_a_stateful_set_keeps_its_names(fleet
     wait_until(lambda: sorted(running(fleet, "db")) == ["db-0", "db-1"], "the pods of the stateful set")
     fleet.start_agent("n2")
     wait_rolled(fleet, "ds", "agent", "1", 2)
+
+
+@pytest.mark.parametrize("end", ["returns", "is forgotten"])
+def test_a_pod_of_a_stateful_set_does_not_run_twice_when_its_node_is_lost(fleet, tmp_path, end):
+    fleet.start("n1")
+    starts = tmp_path / "starts"
+    db = workload("StatefulSet", "db", replicas=1, command=("sh", "-c", f"echo $NODE >> {starts}; exec sleep 1000"))
+    container = db["spec"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]
+    fleet.apply(db)
+    fleet.wait_running("db-0", node="n1")
+    fleet.kill("n1")
+    fleet.wait_node("n1", ready=False)
+    fleet.start_agent("n2")
+    fleet.wait_node("n2")
+    fleet.ctl("delete", "pod", "db-0")
+    fleet.apply(workload("Deployment", "later", replicas=1))
+    wait_rolled(fleet, "deployment", "later", "1", 1)  # the gateway goes on, on the other node
+    assert starts.read_text(encoding="utf-8").split() == ["n1"]
+    if end == "returns":
+        fleet.ctl("cordon", "n2")
+        fleet.restart("n1")
+    else:
+        fleet.ctl("forget", "node", "n1")
+    node = "n1" if end == "returns" else "n2"
+    wait_until(lambda: starts.read_text(encoding="utf-8").split() == ["n1", node], f"db-0 to start again on {node}", 60)
+    wait_until(lambda: status(fleet, "statefulset", "db").get("readyReplicas") == 1, "the pod to be ready")

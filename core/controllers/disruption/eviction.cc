@@ -61,7 +61,7 @@ std::optional<EvictionAnswer> refuse_or_decrement(ClusterAccess& cluster, const 
 bool may_go_unhealthy(const DisruptionBudget& budget, const ControlledPod& pod) {
   if (pod.ready) return false;
   const DisruptionStatus& status = budget.status;
-  return budget.always_allow || (status.desired_healthy > 0 && status.current_healthy >= status.desired_healthy);
+  return budget.budget.always_allow || (status.desired_healthy > 0 && status.current_healthy >= status.desired_healthy);
 }
 
 EvictionAnswer mark_and_delete(ClusterAccess& cluster, const ControlledPod& pod) {

@@ -15,8 +15,7 @@ std::optional<Millis> passes_at(const RolloutPlan& plan, const RolloutNode& node
 
 NodeProgress progress_of_silent(const RolloutPlan& plan, const RolloutNode& node, Millis wave_started, Millis now) {
   // What a node was when it was last heard of is what it is.
-  const std::optional<Millis> passed = passes_at(plan, node);
-  if (passed && *passed <= *node.silent_since) return {State::healthy, {}};
+  if (has_proved_itself(plan, node, *node.silent_since)) return {State::healthy, {}};
   // A wave waits for silent nodes no longer than this from its start, however often they come and go.
   const Millis deadline = std::min(*node.silent_since, wave_started) + plan.offline_deadline_seconds * Millis{1000};
   if (now < deadline) return {State::silent, deadline};
@@ -27,6 +26,11 @@ NodeProgress progress_of_silent(const RolloutPlan& plan, const RolloutNode& node
 }
 
 }  // namespace
+
+bool has_proved_itself(const RolloutPlan& plan, const RolloutNode& node, Millis at) {
+  const std::optional<Millis> passed = passes_at(plan, node);
+  return passed && *passed <= at;
+}
 
 NodeProgress progress_of(const RolloutPlan& plan, const RolloutNode& node, bool had_failed, Millis wave_started,
                          Millis now) {

@@ -23,6 +23,9 @@ struct NodeProgress {
   bool is_done() const { return state >= State::healthy; }
 };
 
+// Whether its pod had been healthy for long enough at that time.
+bool has_proved_itself(const RolloutPlan& plan, const RolloutNode& node, Millis at);
+
 // `had_failed`: by an earlier look, which stands until the node is healthy.
 NodeProgress progress_of(const RolloutPlan& plan, const RolloutNode& node, bool had_failed, Millis wave_started,
                          Millis now);

@@ -1,6 +1,7 @@
 #include "core/controllers/rollout/rollout_decision.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@ void complete(RolloutStatus& status) {
   status.stable_revision = status.revision;
   status.soaking_since.reset();
   status.failed.clear();
+  status.silent_on_trial.clear();
 }
 
 // The plan may have changed since: its waves are known by their names.
@@ -85,6 +87,7 @@ class Look {
 
   RolloutDecision decide() {
     if (status_.phase == Phase::complete || status_.phase == Phase::rolled_back) return follow();
+    note_silent();
     if (!input_.paused) {
       while (go_on()) {
       }
@@ -101,14 +104,33 @@ class Look {
   std::size_t wave() const { return static_cast<std::size_t>(status_.wave); }
   const RolloutWave& present_wave() const { return input_.plan.waves[wave()]; }
 
+  void note_silent() {
+    const std::map<std::string, Millis> known = std::exchange(status_.silent_on_trial, {});
+    for (const RolloutNode& node : input_.nodes) {
+      if (!node.silent_since || !node.updated) continue;
+      const auto found = known.find(node.name);
+      const Millis since = found == known.end() ? *node.silent_since : std::min(found->second, *node.silent_since);
+      if (!has_proved_itself(input_.plan, node, since)) status_.silent_on_trial.emplace(node.name, since);
+    }
+  }
+
+  NodeProgress progress_now(const RolloutNode& node) const {
+    const bool had_failed = had_failed_.contains(node.name);
+    const Millis started = status_.wave_started.value_or(input_.now);
+    const auto known = status_.silent_on_trial.find(node.name);
+    if (known == status_.silent_on_trial.end()) return progress_of(input_.plan, node, had_failed, started, input_.now);
+    RolloutNode silent = node;
+    silent.silent_since = known->second;
+    return progress_of(input_.plan, silent, had_failed, started, input_.now);
+  }
+
   void judge() {
     progress_.assign(input_.nodes.size(), {});
     status_.failed.clear();
     for (std::size_t i = 0; i <= wave(); ++i) {
       for (const std::size_t each : members_[i]) {
         const RolloutNode& node = input_.nodes[each];
-        progress_[each] = progress_of(input_.plan, node, had_failed_.contains(node.name),
-                                      status_.wave_started.value_or(input_.now), input_.now);
+        progress_[each] = progress_now(node);
         if (progress_[each].state == NodeProgress::State::failed) status_.failed.push_back(node.name);
       }
     }
@@ -139,6 +161,7 @@ class Look {
     judge();
     if (has_failed()) {
       status_.phase = input_.plan.rolls_back && !status_.stable_revision.empty() ? Phase::rolled_back : Phase::stopped;
+      if (status_.phase == Phase::rolled_back) status_.silent_on_trial.clear();
       return false;
     }
     status_.phase = Phase::progressing;

@@ -130,6 +130,7 @@ TEST(RolloutStatus, IsReadAsItWasWritten) {
   status.wave_started = 1'767'607'200'000;
   status.soaking_since = 1'767'607'260'000;
   status.failed = {"n1", "n2"};
+  status.silent_on_trial = {{"n3", 1'767'607'200'000}};
   status.message = "because";
   const std::string json = R"({"rollout":)" + to_json(status).dump() + "}";
   const auto deployment = decode_deployment(parsed_json(workload("", "", json)), nullptr);

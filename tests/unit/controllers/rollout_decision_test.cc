@@ -221,6 +221,20 @@ TEST_F(RolloutDecisionTest, ANodeWasWhatItWasWhenItFellSilent) {
   EXPECT_EQ(decide().status.wave_name, "rest");
 }
 
+TEST_F(RolloutDecisionTest, ANodeThatFellSilentOnTrialHasNotPassedBecauseTheGatewayStartedAgain) {
+  decide();
+  update("a");
+  wait(5);  // half of what it takes
+  node("a").silent_since = now_;
+  EXPECT_EQ(decide().status.wave_name, "canary");
+  wait(500);
+  node("a").silent_since = now_;  // all that a gateway knows that has just started
+  EXPECT_EQ(decide().status.wave_name, "canary");
+  wait(500);
+  EXPECT_EQ(decide().status.phase, Phase::rolled_back) << "what it was given may be why";
+  EXPECT_TRUE(before_->silent_on_trial.empty());
+}
+
 TEST_F(RolloutDecisionTest, BackToTheStableRevisionNeedsNoWaves) {
   decide();
   revision_ = "h1";

@@ -69,6 +69,20 @@ TEST(CtlOptions, RolloutNeedsAKindAndAName) {
   EXPECT_NE(parse({"rollout", "pause", "ds"}).err.find("rollout: requires KIND and NAME"), std::string::npos);
 }
 
+TEST(CtlOptions, DrainHasATimeoutOfItsOwn) {
+  const Parsed drain = parse({"--timeout", "3", "drain", "node/n1", "--force", "--ignore-daemonsets",
+                              "--delete-emptydir-data", "--timeout", "1m30s"});
+  ASSERT_FALSE(drain.ended) << drain.err;
+  EXPECT_EQ(drain.options.command, CtlOptions::Command::drain);
+  EXPECT_EQ(drain.options.name, "n1");
+  EXPECT_TRUE(drain.options.drain.forces && drain.options.drain.ignores_daemon_sets);
+  EXPECT_TRUE(drain.options.drain.deletes_empty_dirs);
+  EXPECT_EQ(drain.options.drain.timeout_ms, 90'000);
+  EXPECT_EQ(drain.options.connection.timeout_ms, 3'000);
+  EXPECT_NE(parse({"drain", "n1", "--timeout", "soon"}).err.find("must be a duration such as"), std::string::npos);
+  EXPECT_NE(parse({"cordon", "pod/web"}).err.find("cordon: \"pod/web\" is no name of a node"), std::string::npos);
+}
+
 TEST(CtlOptions, BackupAndRestoreNeedAFile) {
   const Parsed backup = parse({"backup", "b.tar", "--list", "--state-dir", "/state"});
   ASSERT_FALSE(backup.ended) << backup.err;
