@@ -78,14 +78,14 @@ def test_the_manifests_of_directories_are_applied_and_deleted(fleet, tmp_path):
 def test_what_is_valid_in_a_bundle_is_applied_and_the_rest_named(fleet, tmp_path):
     fleet.start_gateway()
     bundle = tmp_path / "bundle.yaml"
-    bundle.write_text(NAMESPACE.format("a") + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n---\n" +
+    bundle.write_text(NAMESPACE.format("a") + "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n---\n" +
                       NAMESPACE.format("B!") + "---\n" + NAMESPACE.format("c"), encoding="utf-8")
     broken = tmp_path / "broken.yaml"
     broken.write_text("kind: [\n", encoding="utf-8")
     done = fleet.ctl("apply", "-f", bundle, broken, check=False)
     assert done.returncode == 1
     assert done.stdout == "namespace/a created\nnamespace/c created\n"
-    for wrong in ("bundle.yaml:6:1: kind: unknown kind \"Deployment\"", "bundle.yaml:11:", "broken.yaml:2:"):
+    for wrong in ("bundle.yaml:6:1: kind: unknown kind \"Ingress\"", "bundle.yaml:11:", "broken.yaml:2:"):
         assert wrong in done.stderr, wrong
     done = fleet.ctl("apply", "-f", bundle, tmp_path / "none.yaml", check=False)
     assert done.returncode == 2 and "none.yaml: cannot read file" in done.stderr and not done.stdout
