@@ -86,7 +86,7 @@ void Reader::on_message(const Message& message) {
   for (const Json& object : items->as_array()) {
     const Json& status = *object.find("status");
     // What has no object has no status of its own at the broker.
-    if (kind == Kind::persistent_volume && status.string_at("phase") == "Orphan") continue;
+    if (status.string_at("phase") == "Orphan") continue;
     statuses_[{kind, key_of(kind, object)}] = status;
   }
   if (const Json* next = reply->find("continue")) ask(kind, next->as_string());
