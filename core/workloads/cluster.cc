@@ -6,6 +6,7 @@
 #include "core/api/replica_set.h"
 #include "core/api/stateful_set.h"
 #include "core/api/workload.h"
+#include "core/controllers/nodes/taint_eviction_rules.h"
 #include "core/objects/made_pods.h"
 #include "core/workloads/node_view.h"
 
@@ -42,6 +43,7 @@ class TimeSpent {
 
 Cluster::Cluster(const PlacementContext& context, Placement& placement)
     : context_(context),
+      state_(placement.state()),
       pods_(context, placement.state(), [this](const Pod& pod) { return concerns(pod); }),
       pod_writer_(context, placement),
       writer_(context),
@@ -79,6 +81,9 @@ void Cluster::refresh_node(const std::string& name) {
   const OptionalTime silent = before == nullptr ? OptionalTime() : before->silent_since;
   ControlledNodePtr after = device == nullptr ? nullptr : node_view(name, *device, silent.value_or(now()));
   if (after == before || (after != nullptr && before != nullptr && is_seen_alike(*before, *after))) return;
+  const bool evicts = after != nullptr && !no_execute_taints(*after).empty();
+  if (!evicts) evicting_nodes_.erase(name);
+  if (evicts && evicting_nodes_.insert(name).second) note_pods_of(name);
   if (after == nullptr) {
     nodes_.erase(known);
   } else {
@@ -93,8 +98,22 @@ std::vector<ObjectChange> Cluster::take_changes() {
   return std::exchange(changes_, {});
 }
 
+bool Cluster::may_be_evicted(const Pod& pod) const {
+  if (evicting_nodes_.empty()) return false;
+  const Binding* binding = state_.find(pod.uid());
+  return binding != nullptr && evicting_nodes_.contains(std::string_view(binding->row.node));
+}
+
+void Cluster::note_pods_of(const std::string& node) {
+  for (const auto& [uid, binding] : state_.bindings) {
+    if (binding.row.node != node) continue;
+    if (const PodEntry* entry = context_.objects.pods().find_by_uid(uid)) pods_.note(std::string(entry->key));
+  }
+}
+
 // One whose owner is gone goes too if it was made here. A pod of an operator may name an owner that was never here.
 bool Cluster::concerns(const Pod& pod) const {
+  if (may_be_evicted(pod)) return true;
   const Text& controller = pod.metadata.controller_uid;
   if (controller.empty()) {
     return budgets_.covers(pod) || selectors_.selects(pod.metadata.namespace_.get(), pod.metadata.labels.get());

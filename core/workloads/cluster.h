@@ -57,6 +57,8 @@ class Cluster final : public ClusterAccess {
 
  private:
   bool concerns(const Pod& pod) const;
+  bool may_be_evicted(const Pod& pod) const;
+  void note_pods_of(const std::string& node);
   void note_selected(const ControlledObject& workload);
   void note_namespace(const std::string& budget);
   void note_workload(const ObjectPtr& before, const ObjectPtr& after);
@@ -64,6 +66,7 @@ class Cluster final : public ClusterAccess {
   WriteResult create_workload(const KindName& kind, std::string_view name_space, Json object);
 
   const PlacementContext& context_;
+  const PlacementState& state_;
   PodViews pods_;
   PodWriter pod_writer_;
   WorkloadWriter writer_;
@@ -73,6 +76,7 @@ class Cluster final : public ClusterAccess {
   SelectorIndex selectors_;                  // of workloads
   std::size_t deleted_workloads_ = 0;        // that are still there
   std::set<std::string> noted_nodes_;
+  std::set<std::string, std::less<>> evicting_nodes_;  // they answer, and have a taint with the effect NoExecute
   std::map<std::string, ControlledNodePtr> nodes_;
   std::vector<ObjectChange> changes_;
   int removals_left_ = std::numeric_limits<int>::max();

@@ -12,6 +12,8 @@ ControlledNodePtr node_view(const std::string& name, const DeviceNode& device, M
   if (!device.reachable) node->silent_since = silent_since;
   node->unschedulable = device.node->unschedulable;
   for (const Taint& taint : device.node->taints.get()) {
+    // No pod is evicted from a device that cannot confirm that it has ended.
+    if (!device.reachable && taint.effect == TaintEffect::no_execute) continue;
     NodeTaint& seen = node->taints.emplace_back();
     static_cast<Taint&>(seen) = taint;
   }

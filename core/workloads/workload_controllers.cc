@@ -11,6 +11,7 @@
 #include "core/controllers/deployment/deployment_controller.h"
 #include "core/controllers/garbage_collector.h"
 #include "core/controllers/job/job_controller.h"
+#include "core/controllers/nodes/taint_eviction_controller.h"
 #include "core/controllers/pod_control.h"
 #include "core/controllers/replica_set/replica_set_controller.h"
 #include "core/controllers/stateful_set/stateful_set_controller.h"
@@ -40,6 +41,7 @@ std::vector<std::unique_ptr<Controller>> all_controllers(const GatewayOptions& o
   controllers.push_back(std::make_unique<DaemonSetController>(zones, kPodsOfTurn));
   controllers.push_back(std::make_unique<JobController>());
   controllers.push_back(std::make_unique<TtlAfterFinishedController>());
+  controllers.push_back(std::make_unique<TaintEvictionController>());
   return controllers;
 }
 
