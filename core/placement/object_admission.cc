@@ -204,10 +204,11 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
     if (context_.objects.manifest(kind, accepted.key) == decoded->manifest) {
       accepted.result = "unchanged";
     } else if (stores == Stores::yes) {
-      if constexpr (std::is_same_v<T, Secret>)
+      if constexpr (std::is_same_v<T, Secret>) {
         return context_.objects.put_secret(std::move(*decoded));
-      else
+      } else {
         context_.objects.put(std::move(*decoded));
+      }
     }
     return Status::ok();
   };
