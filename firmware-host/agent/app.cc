@@ -38,7 +38,6 @@
 #include "firmware-host/agent/sealed_secrets.h"
 #include "firmware-host/agent/secret_files.h"
 #include "firmware-host/agent/settings.h"
-#include "firmware-host/agent/start_pages.h"
 #include "firmware-host/agent/streams/device_streams.h"
 #include "firmware-host/agent/streams/exec_streams.h"
 #include "firmware-host/agent/streams/forward_streams.h"
@@ -53,6 +52,7 @@
 #include "firmware-host/program.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
+#include "firmware-host/start_pages.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/time_file.h"
 #include "firmware-host/true_random.h"
@@ -65,8 +65,6 @@
 namespace berth {
 
 namespace {
-
-constexpr Millis kStartMs = 10'000;  // after that what a start needs is in memory for nothing
 
 // Messages of streams go to their server, all others to the agent.
 class Dispatch final : public Transport::Handler {

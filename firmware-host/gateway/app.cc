@@ -36,6 +36,7 @@
 #include "firmware-host/program.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
+#include "firmware-host/start_pages.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/time_file.h"
 #include "firmware-host/true_random.h"
@@ -83,6 +84,7 @@ class GatewayApp {
     }
     loop_.set_end_turn([this] { return end_turn(); });
     loop_.set_on_signal([this](int signal) { on_signal(signal); });
+    timers_.at(clock_.now() + kStartMs, [] { give_back_start_pages(); });
     service_.ready("scheduling pods of fleet " + settings_.fleet);
     if (const Status ended = loop_.run(); !ended.is_success()) {
       return fail(gateway_exit::kStore,

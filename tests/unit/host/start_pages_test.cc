@@ -1,5 +1,5 @@
 // Pages of programs and libraries that only a start needed.
-#include "firmware-host/agent/start_pages.h"
+#include "firmware-host/start_pages.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

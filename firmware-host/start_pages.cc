@@ -1,4 +1,4 @@
-#include "firmware-host/agent/start_pages.h"
+#include "firmware-host/start_pages.h"
 
 #include <sys/mman.h>
 

@@ -4,7 +4,11 @@
 #include <cstddef>
 #include <string>
 
+#include "core/clock.h"
+
 namespace berth {
+
+inline constexpr Millis kStartMs = 10'000;  // after that what a start needs is in memory for nothing
 
 // Unmaps all pages of programs and libraries that this process has in memory as they are in their files; those in use
 // come back by themselves, from the page cache. At a start the dynamic linker looks at the tables of each library, and
