@@ -25,6 +25,7 @@
 #include "tests/bench/bare_sync.h"
 #include "tests/bench/counted_link.h"
 #include "tests/bench/exchange_fleet.h"
+#include "tests/bench/seams.h"
 #include "tests/bench/socket_bytes.h"
 #include "tests/unit/transports/mosquitto_child.h"
 #include "transports/mqtt.h"
@@ -52,16 +53,6 @@ class SteadyClock final : public Clock {
 
  private:
   using Millis_ = std::chrono::milliseconds;
-};
-
-class WarningLog final : public Log {
- public:
-  void write(Level level, std::string_view event, std::initializer_list<Field> fields) override {
-    if (level < Level::warn) return;
-    std::printf("  log: %s", std::string(event).c_str());
-    for (const Field& field : fields) std::printf(" %s=%s", std::string(field.key).c_str(), field.value.c_str());
-    std::printf("\n");
-  }
 };
 
 double seconds_since(std::chrono::steady_clock::time_point began) {
